@@ -15,7 +15,12 @@ from attention_lib.grading import grade
 from attention_lib.grading.classroom.gradebook import Standing
 from attention_lib.grading.inside.wire import error_by_value, pack
 from attention_lib.grading.judge.stand_in import _observation
-from attention_lib.grading.report.findings import NOT_CHECKED, ClassReport, Finding, _finding
+from attention_lib.grading.report.findings import (
+    NOT_CHECKED,
+    ClassReport,
+    Finding,
+    _finding_from_outputs,
+)
 from attention_lib.grading.report.page import as_page
 from attention_lib.grading.report.text import as_text
 from attention_lib.grading.report.writing import as_csv
@@ -39,7 +44,7 @@ def test_what_a_submissions_process_explains_stands_between_quotes():
 
 def test_finding_is_one_line_of_plain_characters():
     outputs = [{"output_type": "error", "evalue": "a\u202eb\n" + "e\u0301" + "\u0301" * 9}]
-    assert _finding(outputs).sentence == "a?b?e" + "\u0301" * 3
+    assert _finding_from_outputs(outputs).sentence == "a?b?e" + "\u0301" * 3
 
 
 def test_known_mistakes_come_before_what_could_not_run():

@@ -1,4 +1,4 @@
-"""The program inside the sandbox: a fork server, or without a sandbox one submission's process.
+"""Run inside the sandbox as the fork server, or without a sandbox as one submission's process.
 
 Usage: ``serve DESCRIPTOR SETTINGS``, with the descriptor of a socket, or ``connect PORT``.
 """
@@ -18,7 +18,7 @@ from attention_lib.grading.inside.wire import CONNECTION_TOKEN, Channel
 
 
 def main(command: str, number: str, settings: str = "") -> None:
-    """Serve inside a sandbox, or without one connect back to the grader for one submission."""
+    """Serve in a sandbox; or, without one, connect to the grader for one submission."""
     if command == "serve":
         serve(socket.socket(fileno=int(number)), Settings(**json.loads(settings)))
     else:

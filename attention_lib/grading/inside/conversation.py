@@ -1,7 +1,7 @@
 """Serve the grader's requests in the student's process: run cells, call answers.
 
-The grader trusts nothing that this process sends: whatever a student's code does to it, it can only
-send values.
+The grader trusts nothing that this process sends. A student's code may change this process in any
+way, but all it can send is values.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from attention_lib.grading.inside.wire import (
 
 
 def converse(channel: Channel, shell: Shell) -> None:
-    """Say that this process is ready, then serve requests until the grader hangs up."""
+    """Report that this process is ready, then serve requests until the grader closes the connection."""
     student = Student(channel, shell)
     signal.signal(signal.SIGINT, student.interrupt)
     channel.send({"ready": True}, None)
@@ -45,7 +45,7 @@ def converse(channel: Channel, shell: Shell) -> None:
             request = channel.receive(None, student.call_back)
         except (Closed, Malformed):
             return
-        if "do" not in request:  # a reply to a callback that an interrupt has ended
+        if "do" not in request:  # a late reply to a callback that was interrupted
             continue
         try:
             student.working = True
@@ -70,7 +70,7 @@ class Student:
         self._callback_lock = threading.Lock()
 
     def interrupt(self, *_: Any) -> None:
-        """Handle SIGINT: interrupt the request that is being served, if there is one."""
+        """Handle SIGINT: interrupt the current request, if there is one."""
         if self.working:
             raise KeyboardInterrupt
 
@@ -78,14 +78,14 @@ class Student:
         """Serve one request and return the reply."""
         match request["do"]:
             case "begin":
-                return self._begin(request["files"])
+                return self._write_files(request["files"])
             case "run":
                 outputs = run_cell(self._shell, request["source"])
                 text = json.dumps(outputs, ensure_ascii=False).encode("utf-8", "replace")
                 count = self._shell.execution_count - 1
                 return {"outputs": np.frombuffer(text, np.uint8), "count": count}
             case "look":
-                return self._look(request["name"])
+                return self._kind_of_name(request["name"])
             case "observe":
                 case = Case(*request["args"], **request["kwargs"])
                 answer, forbidden = self._answer(request), request["forbidden"]
@@ -94,16 +94,16 @@ class Student:
                 return self._measure(request)
         return {}
 
-    def _begin(self, files: dict[str, np.ndarray]) -> Message:
-        """Write the files that the student handed in besides the notebook."""
+    def _write_files(self, files: dict[str, np.ndarray]) -> Message:
+        """Write the files that the student handed in with the notebook."""
         for name, content in files.items():
             path = Path(name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content.tobytes())
         return {}
 
-    def _look(self, name: str) -> Message:
-        """Say what a name is bound to: nothing, a function, or a value."""
+    def _kind_of_name(self, name: str) -> Message:
+        """Return what kind of thing a name is bound to: nothing, a function, or a value."""
         if name not in self._shell.user_ns:
             return {"kind": "nothing"}
         value = self._shell.user_ns[name]
@@ -134,7 +134,7 @@ class Student:
 
 @contextlib.contextmanager
 def _signals_blocked() -> Iterator[None]:
-    """Have time limits and interrupts wait: half a message makes no sense of all that follow."""
+    """Delay time limits and interrupts: half a message would make all later ones unreadable."""
     if not hasattr(signal, "pthread_sigmask"):  # on Windows
         yield
         return
@@ -168,7 +168,7 @@ def as_message(seen: Observation) -> Message:
 
 
 def packed(value: Any) -> Message:
-    """Serialize a result by itself, so that one that is too large does not affect the others."""
+    """Serialize a result separately, so that one that is too large does not affect the others."""
     problem = ""
     try:
         data = pack({"value": value}, most_bytes=limits.RESULT_BYTES)

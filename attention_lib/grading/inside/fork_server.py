@@ -1,8 +1,8 @@
 """Fork server inside the sandbox: one process per submission, with its own namespaces and limits.
 
-The server imports the slow modules once. For each submission it forks a supervisor, which forks the
-first process of a new PID namespace, which forks the student's process. The supervisor can
-interrupt the student's process, and kill it with all that it has started.
+The server imports the slow modules once. For each submission it forks a supervisor. The supervisor
+forks the first process of a new PID namespace, and that one forks the student's process. The
+supervisor can interrupt the student's process, or kill it with all processes that it has started.
 
 Every call that restricts the student's process is checked. If one fails, the student's process is
 not started, and the grader is told why.
@@ -38,16 +38,15 @@ from attention_lib.grading.inside.wire import (
 
 FOLDER = "/tmp/work"  # where a student's notebook runs
 NOBODY = 65534  # user and group
-CHANNEL_DESCRIPTOR = 3  # the only descriptor that stays open, besides /dev/null on 0, 1 and 2
+CHANNEL_DESCRIPTOR = 3  # all other descriptors are closed, but /dev/null on 0, 1 and 2
 DESCRIPTORS = 65536  # more than the server can have open
-NAMESPACES = Clone(sum(Clone)) & ~Clone.CLONE_NEWCGROUP  # all but that of control groups
+NAMESPACES = Clone(sum(Clone)) & ~Clone.CLONE_NEWCGROUP  # all but the cgroup namespace
 
 
 def serve(control: socket.socket, settings: Settings) -> None:
-    """Start a submission for each pair of sockets that comes in, until the grader closes `control`.
+    """Start a submission for each pair of sockets that arrives, until the grader closes `control`.
 
-    The first socket of a pair is the channel of the student's process, the second is the
-    supervisor's.
+    The first socket of a pair is the student's channel, the second is the supervisor's.
     """
     signal.pthread_sigmask(signal.SIG_SETMASK, ())  # the grader may block SIGINT
     require_hidden(settings.hidden)
@@ -57,10 +56,11 @@ def serve(control: socket.socket, settings: Settings) -> None:
         checked("setresuid", os.setresuid, NOBODY, NOBODY, NOBODY)
     import_all(settings.modules)
     shell = make_shell()
-    gc.freeze()  # or collections in children would copy the server's pages
+    gc.freeze()  # otherwise garbage collection in children would copy the server's pages
     control.sendall(b"ready")
     while True:
         _, descriptors, _, _ = socket.recv_fds(control, 1, 2)
+        # Reap the supervisors that have ended, so that they do not stay as zombies.
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
@@ -76,9 +76,9 @@ def serve(control: socket.socket, settings: Settings) -> None:
 
 
 def require_hidden(paths: list[str]) -> None:
-    """End the server with a sentence if students' code would see anything in these paths.
+    """Exit the server with a message if students' code would see anything in these paths.
 
-    Python's own folders may lie in them.
+    They may contain the folders of Python itself.
     """
     prefixes = {sys.prefix, sys.base_prefix}
     python = {Path(one) for prefix in prefixes for one in (prefix, os.path.realpath(prefix))}
@@ -91,17 +91,17 @@ def require_hidden(paths: list[str]) -> None:
 
 
 def import_all(modules: list[str]) -> None:
-    """Import what lessons use, so that each submission's process starts with it."""
+    """Import the modules that lessons use, so that each submission's process starts with them."""
     for name in modules:
         with contextlib.suppress(ImportError):
             __import__(name)
-    if torch := sys.modules.get("torch"):  # asks /proc about the processor, which is hidden later
+    if torch := sys.modules.get("torch"):  # reads processor features from /proc, hidden later
         torch.ones(1).half().float()
 
 
 @contextlib.contextmanager
 def _exit_afterwards() -> Iterator[None]:
-    """End this process after the body, whatever happens in it."""
+    """Exit this process after the body, even after an exception."""
     try:
         yield
     finally:
@@ -145,13 +145,13 @@ def supervise(shell: Shell, settings: Settings, channel: int, commands: int) -> 
         if usage.memory_bytes > settings.memory_bytes or usage.cpu_seconds > settings.cpu_seconds:
             break
     with contextlib.suppress(ProcessLookupError):
-        os.kill(first, signal.SIGKILL)  # the kernel then kills all of its PID namespace
+        os.kill(first, signal.SIGKILL)  # the kernel then kills its whole PID namespace
 
 
 def _enter_namespaces() -> None:
-    """Move this process into new namespaces, in which it is nobody, and its children too."""
+    """Move this process and its future children into new namespaces, where it is nobody."""
     user, group = os.getuid(), os.getgid()
-    kernel.prctl(Prctl.PR_SET_DUMPABLE, 1)  # or /proc/self would belong to root
+    kernel.prctl(Prctl.PR_SET_DUMPABLE, 1)  # otherwise root would own /proc/self
     kernel.unshare(NAMESPACES)
     _write("/proc/self/setgroups", "deny")
     _write("/proc/self/uid_map", f"{NOBODY} {user} 1")
@@ -165,7 +165,7 @@ def _write(path: str, text: str) -> None:
 
 
 def begin(shell: Shell, settings: Settings, channel: int) -> None:
-    """Be the first process of the PID namespace: all others end with this one."""
+    """Run as the first process of the PID namespace: when it ends, the kernel kills all others."""
     with _failure_reported(channel):
         kernel.prctl(Prctl.PR_SET_PDEATHSIG, signal.SIGKILL)  # when the supervisor ends
         address_bytes = settings.memory_bytes + _address_space_bytes()
@@ -175,6 +175,7 @@ def begin(shell: Shell, settings: Settings, channel: int) -> None:
         with _exit_afterwards():
             live(shell, settings, channel, address_bytes)
     signal.signal(signal.SIGINT, lambda *_: os.kill(student, signal.SIGINT))
+    # PID 1 adopts orphans, so it also has to reap them.
     while True:
         with contextlib.suppress(InterruptedError):
             if os.wait()[0] == student:
@@ -182,17 +183,19 @@ def begin(shell: Shell, settings: Settings, channel: int) -> None:
 
 
 def _cover_folders(settings: Settings) -> None:
-    """Mount empty file systems where files and processes of others could be seen."""
+    """Mount empty file systems over folders where files and processes of others could be seen."""
     kernel.unshare(Clone.CLONE_NEWNS)
     _cover_tmp(settings)
     size, files = settings.shared_memory_bytes, settings.folder_files
     kernel.mount_tmpfs("/dev/shm", size=size, files=files, mode="1777")
-    # A submission owns what is mounted here, and could make it writable by chmod.
+    # A submission owns these mounts, and could make them writable by chmod: so mount them
+    # read-only.
     kernel.mount_tmpfs("/proc", size=PAGE_BYTES, files=1, mode="0555", read_only=True)
 
 
 def _cover_tmp(settings: Settings) -> None:
     """Mount a small tmpfs on /tmp, and bind-mount Python again if it was in there."""
+    # A descriptor still leads to a folder after /tmp is covered.
     python = {folder: os.open(folder, os.O_PATH) for folder in settings.folders_in_tmp}
     size, files = settings.folder_bytes, settings.folder_files
     kernel.mount_tmpfs("/tmp", size=size, files=files, mode="0700")
@@ -236,5 +239,5 @@ def _set_resource_limits(settings: Settings, address_bytes: int) -> None:
 
 
 def _address_space_bytes() -> int:
-    """Return the size of all that this process has mapped."""
+    """Return the total size of this process's mappings."""
     return int(Path("/proc/self/statm").read_text().split()[0]) * PAGE_BYTES

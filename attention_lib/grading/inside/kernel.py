@@ -1,4 +1,4 @@
-"""Call the Linux functions that Python does not wrap, and raise NotEnforced if one fails.
+"""Call Linux functions that Python does not wrap, and raise NotEnforced if one fails.
 
 Constants have the names and values of the kernel's headers.
 """
@@ -67,9 +67,9 @@ def unshare(namespaces: Clone) -> None:
 
 
 def mount_tmpfs(target: str, *, size: int, files: int, mode: str, read_only: bool = False) -> None:
-    """Mount an empty file system in memory, limited to `size` bytes and `files` inodes, itself one.
+    """Mount a tmpfs, limited to `size` bytes and `files` inodes, its own root included.
 
-    To the kernel a limit of 0 is no limit.
+    A limit of 0 is refused: to the kernel it means no limit.
     """
     if not (size and files):
         raise NotEnforced(f"a tmpfs on {target} without a limit was asked for")
@@ -80,14 +80,14 @@ def mount_tmpfs(target: str, *, size: int, files: int, mode: str, read_only: boo
 
 
 def bind_mount(source: str, target: str) -> None:
-    """Bind-mount a folder, with all that is mounted below it."""
+    """Bind-mount a folder, with everything mounted below it."""
     flags = Mount.MS_BIND | Mount.MS_REC
     arguments = (source.encode(), target.encode(), None, _as_long(flags), None)
     _call("mount", f"{flags.name}, {target}", *arguments)
 
 
 def drop_capabilities() -> None:
-    """Give up all capabilities, and the possibility to get them back by running a program."""
+    """Drop all capabilities, and prevent programs from getting them back."""
     prctl(Prctl.PR_SET_NO_NEW_PRIVS, 1)
     for capability in range(_capability_count()):
         prctl(Prctl.PR_CAPBSET_DROP, capability)
@@ -97,7 +97,7 @@ def drop_capabilities() -> None:
 
 
 def _capability_count() -> int:
-    """Count the capabilities that this kernel knows: it refuses to read the next one."""
+    """Count the capabilities that this kernel knows, by reading them until one fails."""
     count = 0
     while _libc("prctl", Prctl.PR_CAPBSET_READ, *map(_as_long, (count, 0, 0, 0)))[0] >= 0:
         count += 1
@@ -107,7 +107,7 @@ def _capability_count() -> int:
 
 
 def checked(name: str, function: Callable[..., Any], *arguments: Any) -> None:
-    """Call a function of Python's `os` or `resource`; if it fails, raise NotEnforced by `name`."""
+    """Call a function of `os` or `resource`; if it fails, raise NotEnforced with `name`."""
     try:
         function(*arguments)
     except (OSError, ValueError) as problem:
@@ -124,11 +124,11 @@ def _call(function: str, what: str, *arguments: Any) -> int:
 
 
 def _libc(function: str, *arguments: Any) -> tuple[int, int]:
-    """Call a function of the C library and return its result and errno."""
+    """Call a function of the C library; return its result and errno."""
     ctypes.set_errno(0)
     return getattr(_c_library(), function)(*arguments), ctypes.get_errno()
 
 
 def _as_long(value: Any) -> Any:
-    """Pass integers in the full width of a register."""
+    """Convert integers to the full width of a register."""
     return ctypes.c_ulong(value) if isinstance(value, int) else value

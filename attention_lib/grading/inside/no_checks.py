@@ -11,15 +11,15 @@ def check(name: str, answer: Any = None, *, seed: int | None = 0) -> None:
 
 
 def hint(name: str) -> None:
-    """Say that there are no hints now."""
+    """Say that hints are off during grading."""
     print(f"{name}: no hints while this is graded.")
 
 
 def solution(name: str, *, library: bool = False) -> None:
-    """Say that there are no solutions now."""
+    """Say that solutions are off during grading."""
     print(f"{name}: no solutions while this is graded.")
 
 
 def progress(lesson: str | None = None) -> None:
-    """Say that a learner's progress is not kept now."""
+    """Say that progress is not recorded during grading."""
     print("No progress is kept while this is graded.")

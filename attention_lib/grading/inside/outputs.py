@@ -1,6 +1,7 @@
-"""Collect a cell's outputs up to a size, as nbformat has them.
+"""Collect a cell's outputs in nbformat's form, up to a size limit.
 
-The student's process does so as a cell runs, and the grader again with what that process sends.
+The student's process does this while a cell runs. The grader does it again with what that process
+sends.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from attention_lib.grading import limits
 
 PICTURE_TYPES = ("image/png", "image/jpeg", "image/gif")
 BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*", re.ASCII)
-ALLOWED_TYPES = {  # MIME types; all others need a program to be shown
+ALLOWED_TYPES = {  # MIME types that need no program to be shown
     "text/plain",
     "text/html",
     "text/markdown",
@@ -31,7 +32,7 @@ class Outputs:
         self._rich_characters = limits.CELL_RICH_CHARACTERS
 
     def write(self, name: str, text: str) -> None:
-        """Add text to a stream; text written just before to the same stream is continued."""
+        """Add text to a stream, joined to text just written to the same stream."""
         if self._characters <= 0:
             return
         if len(text) > self._characters or len(self.shown) >= limits.CELL_OUTPUTS:
@@ -44,13 +45,13 @@ class Outputs:
             self.shown.append({"output_type": "stream", "name": name, "text": text})
 
     def display(self, data: dict[str, Any], count: int | None = None) -> None:
-        """Add a display by MIME type, without its metadata, which the student chooses."""
+        """Add a display by MIME type, without its metadata, which the student controls."""
         bundle = {
             kind: content
             for kind, content in data.items()
             if kind in ALLOWED_TYPES and isinstance(content, str) and _is_sound(kind, content)
         }
-        if "text/latex" in bundle:  # which pages draw wherever it says, unlike formulas in Markdown
+        if "text/latex" in bundle:  # pages render LaTeX anywhere, but limit formulas in Markdown
             bundle.setdefault("text/markdown", bundle.pop("text/latex"))
         self._rich_characters -= sum(map(len, bundle.values()))
         if self._rich_characters < 0 or len(self.shown) >= limits.CELL_OUTPUTS:
@@ -76,5 +77,5 @@ class Outputs:
 
 
 def _is_sound(kind: str, content: str) -> bool:
-    """Return whether a picture is base64 alone, so that it cannot end the HTML tag around it."""
+    """Return whether a picture is only base64, so that it cannot close the HTML tag around it."""
     return kind not in PICTURE_TYPES or BASE64.fullmatch(content) is not None

@@ -14,7 +14,7 @@ INSTRUCTION_BYTES = 8  # of classic BPF
 def install_filter(program: bytes) -> None:
     """Filter the system calls of this process and its descendants, irrevocably.
 
-    PR_SET_NO_NEW_PRIVS has to be set. Without a program nothing is filtered; the grader warns of that
+    PR_SET_NO_NEW_PRIVS has to be set. An empty program filters nothing; the grader warns about that
     when it starts.
 
     Raises

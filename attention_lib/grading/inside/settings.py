@@ -1,4 +1,4 @@
-"""Settings of the fork server: what the grader decides for all submissions to a lesson."""
+"""Settings of the fork server, the same for all submissions to a lesson."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Settings:
-    """What a submission may use, and where Python lies; sent as JSON."""
+    """What a submission may use, and where Python is; sent as JSON."""
 
     memory_bytes: int
     cpu_seconds: int  # of all processes together
     processes: int
     open_files: int
-    descriptor_bytes: int  # that a socket or a pipe may hold
+    descriptor_bytes: int  # the buffer of a socket or a pipe
     file_bytes: int
     folder_bytes: int
     folder_files: int
     shared_memory_bytes: int
     seccomp_filter: str  # its instructions, in hexadecimal
     modules: list[str]  # imported once, before the first submission
-    hidden: list[str]  # folders and files of which nothing may be seen
-    folders_in_tmp: list[str]  # folders of Python's below /tmp, which stay visible
-    links_in_tmp: dict[str, str]  # symbolic links to Python's folders, and where they lead
+    hidden: list[str]  # folders and files that must not be visible
+    folders_in_tmp: list[str]  # folders of Python below /tmp, which stay visible
+    links_in_tmp: dict[str, str]  # symbolic links to Python's folders, and their targets

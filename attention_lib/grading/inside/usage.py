@@ -21,7 +21,7 @@ class Process:
 
     parent: int
     ticks: int  # of CPU time, without its children's
-    start: int  # its start time, which tells it from an earlier process with the same PID
+    start: int  # its start time: a later process may have the same PID
     memory_bytes: int
 
     @classmethod
@@ -33,30 +33,30 @@ class Process:
 
 
 class Usage:
-    """The memory and CPU time that a process and its descendants have used until now.
+    """The memory and CPU time that a process and its descendants have used so far.
 
     A process that starts and ends between two measurements is not seen. The kernel's last PID tells
-    how many of them there were. Each counts as half of POLL_SECONDS, or many short processes would
-    cost nothing. Threads have PIDs too. Together they count at most as the time that has passed on
-    all processors.
+    how many such processes there were. Each counts as half of POLL_SECONDS, because many short
+    processes would otherwise cost nothing. Threads have PIDs too. Together, unseen processes count
+    at most as the elapsed time on all processors.
 
-    Memory that processes share is counted once, also that with which the first one began: what a
-    process began with may have become its own by writing to it, or by running another program.
+    Shared memory is counted once, including the memory that the first process started with: a
+    process may have made this its own by writing to it or by running another program.
     """
 
     def __init__(self, memory_bytes: int, descriptor_bytes: int, most_descriptors: int) -> None:
-        """Begin to count.
+        """Start counting.
 
-        The processes may have `memory_bytes`, below which it does not matter how much they share. A
-        descriptor counts as `descriptor_bytes`, the largest buffer of a socket or pipe. A process may
-        have `most_descriptors`.
+        How much the processes share is computed only above `memory_bytes`, their limit. A
+        descriptor counts as `descriptor_bytes`, the largest buffer of a socket or pipe. A process
+        may have `most_descriptors`.
         """
-        self.memory_bytes = 0  # beyond what one process began with
+        self.memory_bytes = 0  # in addition to what one process starts with
         self._most_bytes = memory_bytes
         self._descriptor_bytes = descriptor_bytes
         self._most_descriptors = most_descriptors
         self._memory_before = Process.read("self").memory_bytes
-        self._ticks: dict[tuple[int, int], int] = {}  # by PID and start
+        self._ticks: dict[tuple[int, int], int] = {}  # by PID and start time
         self._last_pid = _last_pid()
         self._last_time = time.monotonic()
         self._unseen_seconds = 0.0
@@ -75,20 +75,20 @@ class Usage:
         for pid, process in processes.items():
             self._ticks[pid, process.start] = process.ticks
         descriptors = sum(self._descriptors(pid) for pid in processes) * self._descriptor_bytes
-        processes.pop(first, None)  # which is not the student's, and only waits
+        processes.pop(first, None)  # not the student's; it only waits
         self.memory_bytes = max(0, self._memory(processes) - self._memory_before) + descriptors
         unseen = max(0, created - (len(self._ticks) - seen_before))
         self._unseen_seconds += min(unseen * POLL_SECONDS / 2, elapsed * PROCESSORS)
 
     def _memory(self, processes: Mapping[int, Process]) -> int:
-        """Return the memory of processes; what they share is told apart only where it matters."""
+        """Return the memory of processes; compute what they share only if they may exceed the limit."""
         memory = sum(process.memory_bytes for process in processes.values())
         if len(processes) < 2 or memory - self._memory_before <= self._most_bytes:
             return memory
         return sum(_proportional_memory(pid, process) for pid, process in processes.items())
 
     def _descriptors(self, pid: int) -> int:
-        """Count the descriptors of a process; assume the most it may have if they cannot be read."""
+        """Count a process's descriptors; if they cannot be read, return the most it may have."""
         try:
             return len(os.listdir(f"/proc/{pid}/fd"))
         except PermissionError:
@@ -98,7 +98,7 @@ class Usage:
 
 
 def _proportional_memory(pid: int, process: Process) -> int:
-    """Return a process's memory with its part of what is shared; all of it if that cannot be read."""
+    """Return a process's memory with its part of shared memory; if unreadable, with all of it."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:

@@ -1,9 +1,9 @@
 """Serialize messages between the grader and a student's process: no pickle, bounded sizes.
 
-A message is a dict from names to values. It is sent as JSON followed by the arrays' bytes, so reading
-one runs no code. Arrays and tensors are made from contiguous bytes, a shape, and a dtype from an
-allow-list. Functions and iterators that the grader passes stay in the grader's process. The student's
-process gets proxies, which call them back.
+A message is a dict from names to values. It is sent as JSON followed by the bytes of arrays, so
+reading it runs no code. Arrays and tensors are made from contiguous bytes, a shape, and a dtype
+from an allow-list. Functions and iterators that the grader passes stay in the grader's process. The
+student's process gets proxies, which call them back.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ import numpy as np
 from attention_lib.checks.calls.case import Stream
 from attention_lib.grading import limits
 
-# Commands to the supervisor of a student's process. It replies to CPU_SECONDS, in the format SECONDS.
+# Commands to the supervisor of a student's process. It replies to CPU_SECONDS, packed by SECONDS.
 INTERRUPT = b"i"
 CPU_SECONDS = b"c"
 SECONDS = struct.Struct("d")
-# The environment variable with the token by which an unsandboxed process authenticates itself.
+# The environment variable with the token that authenticates a process without a sandbox.
 CONNECTION_TOKEN = "ATTENTION_LIB_CONNECTION_TOKEN"
 LENGTH = struct.Struct(">I")
 # The allow-list of dtypes in both byte orders, by `dtype.str`.
@@ -43,23 +43,23 @@ NUMBERS = {
 NUMBER_NAMES = {dtype.name: dtype for dtype in NUMBERS.values() if dtype.isnative}
 BYTES_OF_A_CHARACTER = np.dtype("U1").itemsize
 TEXT = re.compile(r"[<>|=][US][1-9][0-9]{0,5}")  # dtypes of str and bytes
-# The allow-list of tensors' dtypes. Quantized ones also hold pointers and scales.
+# The allow-list of tensors' dtypes. Quantized dtypes are excluded: they hold pointers and scales.
 TENSORS = {"bool", "uint8", "int8", "int16", "int32", "int64", "bfloat16"} | {
     *("float16", "float32", "float64", "complex64", "complex128")
 }
 DEVICE = re.compile(r"(cpu|cuda|mps|meta)(:[0-9]{1,2})?")
 
 Message = dict[str, Any]
-# Calls a function or iterator in the grader's process: its number, "call" or "next", the arguments.
+# Call a function or iterator in the grader's process: its number, "call" or "next", the arguments.
 CallBack = Callable[[int, str, tuple[Any, ...]], Any]
 
 
 class Malformed(ValueError):
-    """Raised for a message that cannot be parsed, or a value that cannot be serialized."""
+    """A message that cannot be parsed, or a value that cannot be serialized."""
 
 
 class Closed(ConnectionError):
-    """Raised when the other process has closed the connection."""
+    """The other process has closed the connection."""
 
 
 class Channel:
@@ -117,8 +117,9 @@ def pack(
 ) -> bytes:
     """Serialize a message, or raise Malformed.
 
-    Its arrays may take `most_bytes` together, by default half of MESSAGE_BYTES. Functions and iterators
-    are appended to `callbacks`. Without that list, only the names of their types are sent.
+    Its arrays may have `most_bytes` together, by default half of MESSAGE_BYTES. Functions and
+    iterators are appended to `callbacks`. Without that list, only the names of their types are
+    sent.
     """
     packing = _Packing(callbacks, most_bytes or limits.MESSAGE_BYTES // 2)
     try:
@@ -149,7 +150,7 @@ def unpack(data: bytes | bytearray, call_back: CallBack | None = None) -> Messag
 
 
 class _Packing:
-    """Serialize one message: values become JSON, arrays become buffers."""
+    """Serializer of one message: values become JSON, arrays become buffers."""
 
     def __init__(self, callbacks: list[Any] | None, most_bytes: int) -> None:
         self.buffers: list[bytes] = []
@@ -242,7 +243,7 @@ class _Packing:
 
 
 class _Unpacking:
-    """Deserialize one message, which is untrusted: each part is validated before it is used."""
+    """Deserializer of one message. It is untrusted, so each part is validated before it is used."""
 
     def __init__(self, buffers: memoryview, call_back: CallBack | None) -> None:
         self._buffers = buffers
@@ -250,8 +251,8 @@ class _Unpacking:
         self._count = 0
         self._bytes_left = len(buffers)  # no byte is used twice
         self._entries_left = 1_000_000  # of arrays that are sent without their numbers
-        self._texts = 0  # the number of them in arrays
-        self._longest = 0  # bytes that NumPy would take for the longest text
+        self._texts = 0  # the number of texts in arrays
+        self._longest = 0  # bytes that NumPy would need for the longest text
 
     def require_small_texts(self) -> None:
         """Raise Malformed if one array of all values would be too large.
@@ -335,7 +336,7 @@ class _Unpacking:
         data = bytearray(self._buffer(span))
         if not data:
             return torch.empty(0, dtype=dtype).reshape(lengths)
-        if name == "bool":  # any other byte than 0 or 1 is undefined behavior
+        if name == "bool":  # any byte other than 0 or 1 is undefined behavior
             return (torch.frombuffer(data, dtype=torch.uint8) != 0).reshape(lengths)
         return torch.frombuffer(data, dtype=dtype).reshape(lengths).clone()
 
@@ -349,7 +350,7 @@ class _Unpacking:
         return self._buffers[start : start + length]
 
     def _bounded_shape(self, lengths: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the shape of an array sent without its numbers; bound the entries of all of them."""
+        """Return the shape of an array sent without its numbers; limit the entries of all of them."""
         self._entries_left -= math.prod(lengths)
         if self._entries_left < 0:
             raise Malformed(f"an array of shape {lengths}")
@@ -362,7 +363,7 @@ def _text(text: str) -> str:
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
-    """Validate a shape: the product of its lengths is bounded, even if one of them is zero."""
+    """Validate a shape: the product of its lengths is limited, even if one of them is zero."""
     if not all(type(length) is int and length >= 0 for length in shape):
         raise Malformed("an array with a length that is negative or not an integer")
     if len(shape) > 32 or math.prod(filter(None, shape)) >= 1 << 31:
@@ -371,11 +372,11 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 
 def _numbers(data: memoryview, dtype: np.dtype) -> np.ndarray:
-    """Copy bytes into an array, whose entries are valid numbers of the dtype whatever the bytes."""
-    if dtype.kind == "b":  # any other byte than 0 or 1 is undefined behavior
+    """Copy bytes into an array whose entries are valid numbers of the dtype for any bytes."""
+    if dtype.kind == "b":  # any byte other than 0 or 1 is undefined behavior
         return np.frombuffer(data, np.uint8) != 0
     flat = np.frombuffer(data, dtype).copy()
-    if dtype.char in "gG":  # some patterns of 80 bits are invalid; arithmetic makes them NaN
+    if dtype.char in "gG":  # some 80-bit patterns are invalid; arithmetic makes them NaN
         with np.errstate(all="ignore"):
             flat = (flat + 0).astype(dtype)
     return flat
@@ -398,7 +399,7 @@ def _dtype(name: Any) -> np.dtype:
 
 
 def _decimal(text: Any) -> decimal.Decimal:
-    """Parse a decimal; raise Malformed if its digits would not fit into memory."""
+    """Parse a decimal; raise Malformed if its digits would not fit in memory."""
     if not isinstance(text, str) or len(text) > limits.DECIMAL_CHARACTERS:
         raise Malformed("a decimal number that is too long or not a string")
     number = decimal.Decimal(text)
@@ -430,7 +431,7 @@ def _iterator(call_back: CallBack, number: int) -> collections.abc.Iterator[Any]
 
 
 def _placeholder(name: Any) -> Any:
-    """Make an object in place of one that cannot be sent, with the name of its type."""
+    """Return an object for one that cannot be sent, with the name of its type."""
     return type(re.sub(r"\W", "_", str(name))[:60] or "object", (), {})()
 
 

@@ -1,4 +1,4 @@
-"""Placeholders for the functions of a submission's lesson and of later ones, while it is graded."""
+"""Placeholders for the functions of the graded lesson and of later ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class NotAvailable(RuntimeError):
-    """Raised when something that is withheld is used."""
+    """A function that is not available during grading was used."""
 
 
 class Withheld:

@@ -1,1 +1,1 @@
-"""Reading a submission from an untrusted folder, and rebuilding its notebook on the released one."""
+"""Read a submission from an untrusted folder, and rebuild its notebook from the released one."""

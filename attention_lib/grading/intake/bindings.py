@@ -7,8 +7,8 @@ import re
 import warnings
 from collections.abc import Iterator
 
-RUNS_ITS_CELL = {"time", "capture", "prun"}  # cell magics below which Python runs as usual
-TRANSFORMED_CHARACTERS = 10_000  # a cell with IPython's syntax is parsed up to this length
+RUNS_ITS_CELL = {"time", "capture", "prun"}  # cell magics that run the rest of the cell as Python
+TRANSFORMED_CHARACTERS = 10_000  # a longer cell is not parsed for IPython's syntax
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _CELL_MAGIC = re.compile(r"\A(\s*)%%(\w+).*")
 
@@ -16,34 +16,34 @@ _CELL_MAGIC = re.compile(r"\A(\s*)%%(\w+).*")
 def bound_names(source: str) -> frozenset[str]:
     """Return the names that a cell binds at its top level, or as globals of its functions.
 
-    A placeholder binds nothing: a function that only raises NotImplementedError, or None as a value.
-    Neither does a cell that Python cannot parse, of which Jupyter runs nothing.
+    A placeholder binds nothing: a function that only raises NotImplementedError, or a name set to
+    None. A cell that Python cannot parse also binds nothing, because Jupyter does not run it.
     """
     tree = parse_cell(source)
-    return frozenset(_bound(tree)) if tree else frozenset()
+    return frozenset(_names_bound_in(tree)) if tree else frozenset()
 
 
 def definitions(source: str) -> list[str]:
-    """Return the statements of a cell that bind names, each by itself."""
+    """Return the statements of a cell that bind names, each as text."""
     source = _as_python(source)
     tree = _parse_python(source)
     lines = _LINE_END.split(source)
-    nodes = [node for node in tree.body if any(_bound(node))] if tree else []
-    return ["\n".join(lines[slice(*_span(node))]) for node in nodes]
+    nodes = [node for node in tree.body if any(_names_bound_in(node))] if tree else []
+    return ["\n".join(lines[slice(*_line_slice(node))]) for node in nodes]
 
 
 def without_placeholder(source: str, name: str) -> str:
-    """Remove what a lesson gave out as the placeholder for an answer; keep the rest of the cell."""
+    """Remove the lesson's placeholder for an answer from a cell; keep the rest."""
     tree = _parse_python(source)
     lines = _LINE_END.split(source)
     for node in reversed(tree.body if tree else []):
         if _is_placeholder_of(node, name) or _raises_not_implemented(node):
-            del lines[slice(*_span(node))]
+            del lines[slice(*_line_slice(node))]
     return "\n".join(lines)
 
 
-def _span(node: ast.stmt) -> tuple[int, int]:
-    """Return the first line of a statement, decorators included, and the one below the last."""
+def _line_slice(node: ast.stmt) -> tuple[int, int]:
+    """Return the slice of lines that holds a statement, decorators included."""
     decorators = getattr(node, "decorator_list", [])
     return min(part.lineno for part in (node, *decorators)) - 1, node.end_lineno or node.lineno
 
@@ -70,7 +70,7 @@ def _parse_python(source: str) -> ast.Module | None:
 
 
 def _transformed(source: str) -> str:
-    """Return a cell as IPython hands it to Python: without magics, prompts and common indentation."""
+    """Return a cell as IPython passes it to Python: without magics, prompts and common indentation."""
     from IPython.core.inputtransformer2 import TransformerManager
 
     if len(source) > TRANSFORMED_CHARACTERS:
@@ -78,10 +78,10 @@ def _transformed(source: str) -> str:
     try:
         return str(TransformerManager().transform_cell(source))
     except (SyntaxError, ValueError, RuntimeError, LookupError, AssertionError):
-        return source  # which is no cell that IPython would run
+        return source  # IPython would not run it either
 
 
-def _bound(tree: ast.AST) -> Iterator[str]:
+def _names_bound_in(tree: ast.AST) -> Iterator[str]:
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()
@@ -95,9 +95,9 @@ def _bound(tree: ast.AST) -> Iterator[str]:
                 continue
             case ast.Lambda() | ast.AnnAssign(value=None):
                 continue
-            case ast.Assign() | ast.AnnAssign() if _is_open(node.value):
+            case ast.Assign() | ast.AnnAssign() if _is_placeholder_value(node.value):
                 continue
-            case ast.comprehension():  # whose targets are its own
+            case ast.comprehension():  # its targets are local to it
                 waiting += [node.iter, *node.ifs]
                 continue
             case ast.Name(ctx=ast.Store()):
@@ -116,7 +116,7 @@ def _is_placeholder_of(node: ast.AST, name: str) -> bool:
         case ast.FunctionDef() | ast.AsyncFunctionDef() if node.name == name:
             return all(map(_does_nothing, node.body))
         case ast.Assign(targets=[ast.Name(id=target)]) | ast.AnnAssign(target=ast.Name(id=target)):
-            return target == name and _is_open(node.value)
+            return target == name and _is_placeholder_value(node.value)
     return False
 
 
@@ -141,8 +141,8 @@ def _raises_not_implemented(node: ast.AST) -> bool:
     return False
 
 
-def _is_open(value: ast.expr | None) -> bool:
-    """Tell whether what a name is given says that no answer has been written yet."""
+def _is_placeholder_value(value: ast.expr | None) -> bool:
+    """Tell whether a value is a placeholder for an answer not yet written."""
     return value is None or (
         isinstance(value, ast.Constant) and (value.value is None or value.value is Ellipsis)
     )

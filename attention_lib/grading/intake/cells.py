@@ -18,12 +18,12 @@ from attention_lib.grading.inside.outputs import BASE64, PICTURE_TYPES
 from attention_lib.grading.intake.bindings import bound_names
 
 DEFINITION = re.compile(r"^def\s+(\w+)", re.MULTILINE)
-BEFORE_FIRST = -1  # the index below which cells above the first released cell are added
+BEFORE_FIRST = -1  # the index under which cells above the first released cell are added
 
 
 @dataclass
 class Cell:
-    """What is used of one submitted cell."""
+    """One submitted cell: the parts that are used."""
 
     position: int
     kind: str
@@ -33,7 +33,7 @@ class Cell:
     tags: list[Any]
     pictures: dict[str, dict[str, str]]
     too_long: bool = False  # if so, its text is left out
-    released_index: int | None = None  # of the released cell that this is a copy of
+    released_index: int | None = None  # of the released cell that it is a copy of
     is_earlier: bool = False  # a cell of an earlier version of the lesson, unchanged
 
     @property
@@ -43,7 +43,7 @@ class Cell:
 
     @functools.cached_property
     def normalized(self) -> str:
-        """Return the text in the form in which texts are compared."""
+        """Return the text normalized for comparison."""
         return normalized(self.text)
 
     def is_unchanged(self, released_cell: NotebookNode) -> bool:
@@ -51,17 +51,17 @@ class Cell:
         return self.normalized == normalized_released(released_cell.source)
 
     @functools.cached_property
-    def _bound(self) -> frozenset[str]:
+    def _bound_names(self) -> frozenset[str]:
         return bound_names(self.text)
 
     def binds(self, name: str) -> bool:
-        """Return whether its code gives a name a value that is no placeholder."""
+        """Return whether its code binds a name to a value other than a placeholder."""
         may_bind = name in self.text or not self.text.isascii()  # Python normalizes names
-        return may_bind and name in self._bound
+        return may_bind and name in self._bound_names
 
 
 def read_cells(submitted: Mapping[str, Any]) -> Iterator[Cell]:
-    """Read the cells of a notebook, and leave out what is none."""
+    """Yield the notebook's valid cells."""
     for position, raw in enumerate(_raw_cells(submitted)):
         if not isinstance(raw, Mapping):
             continue
@@ -84,7 +84,7 @@ def read_cells(submitted: Mapping[str, Any]) -> Iterator[Cell]:
 
 
 def _raw_cells(submitted: Mapping[str, Any]) -> Iterator[Any]:
-    """Return the cells where nbformat 4 has them, or 3, which sorts them into worksheets."""
+    """Yield the cells of nbformat 4, or of 3, which groups them in worksheets."""
     sheets = [submitted]
     if "cells" not in submitted and isinstance(submitted.get("worksheets"), list):
         sheets = [sheet for sheet in submitted["worksheets"] if isinstance(sheet, Mapping)]
@@ -107,12 +107,12 @@ def _text(raw: Mapping[str, Any]) -> str:
 
 
 def _encodable(text: str) -> str:
-    """Replace lone surrogates, which JSON can hold and no file can, and NUL, which ends texts."""
+    """Replace lone surrogates, which JSON can hold but files cannot, and NUL, which ends texts."""
     return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
 
 def _pictures(attachments: object) -> dict[str, dict[str, str]]:
-    """Read the first pictures that a student pasted into a Markdown cell, and no other attachments."""
+    """Read the first pictures pasted into a Markdown cell, and no other attachments."""
     if not isinstance(attachments, Mapping):
         return {}
     pictures = {
@@ -133,9 +133,9 @@ def _most_characters(kind: str) -> int:
 
 
 def lessons_of(cells: Sequence[Cell]) -> Counter[str]:
-    """Count the exercises of each lesson that cells are for, by their marks.
+    """Count the exercises of each lesson that cells are for, by their nbgrader metadata.
 
-    Where these were lost, by the names of the functions that they define.
+    If no cell has this metadata, count by the names of the functions that they define.
     """
     names = {str(cell.name).removeprefix("check_") for cell in cells}
     if not names & EXERCISES.keys():
@@ -144,7 +144,7 @@ def lessons_of(cells: Sequence[Cell]) -> Counter[str]:
 
 
 def too_many_characters() -> str:
-    """Say what a cell that is not taken holds; a note with these words tells of one."""
+    """Return the limits on a cell as text; a note that contains it is about a cell that was left out."""
     code, text = limits.CODE_CELL_CHARACTERS, limits.MARKDOWN_CELL_CHARACTERS
     return f"more than {code:,} characters of code or {text:,} of text"
 
@@ -172,7 +172,7 @@ def definition_of(answer: NotebookNode) -> re.Pattern[str]:
 
 
 def normalized(text: str) -> str:
-    """Return a text without what editors change: line ends, and blanks at the ends of lines."""
+    """Return a text without differences that editors make: line ends, and spaces at the ends of lines."""
     return "\n".join(line.rstrip() for line in text.strip().splitlines())
 
 

@@ -1,4 +1,4 @@
-"""Find answers, and words that may be, outside the cells that were to hold them."""
+"""Find answers, in code or possibly in words, outside their own cells."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from attention_lib.grading.intake.cells import (
 )
 from attention_lib.grading.intake.words import has_sentence, is_blank_answer, own_words
 
-ELSEWHERE = "elsewhere in this notebook"  # in what is written where an answer was expected
+ELSEWHERE = "elsewhere in this notebook"  # marks a text that replaces an answer
 
 
 @dataclass(frozen=True)
 class Place:
-    """A cell of the student's in the rebuilt notebook."""
+    """A student's cell in the rebuilt notebook."""
 
-    index: int  # of the released cell that it replaces, or that is above it
+    index: int  # of the released cell that it replaces or follows
     cell: Cell
-    words: str  # where that is
+    words: str  # the place in words
     is_run: bool  # as code
     is_answer: bool = False
 
 
 @dataclass
 class Elsewhere:
-    """What was found outside the cells that were to hold it."""
+    """Answers found outside their own cells."""
 
     sources: dict[int, str] = field(default_factory=dict)  # of answer cells, by index
     answered: dict[str, list[str]] = field(default_factory=dict)  # exercises by place
@@ -48,7 +48,7 @@ class Elsewhere:
 
     @property
     def sentences(self) -> list[str]:
-        """Say what was found where."""
+        """Return sentences on what was found, and where."""
         found = [
             f"{', '.join(names)}: answered in {place}." for place, names in self.answered.items()
         ]
@@ -58,7 +58,7 @@ class Elsewhere:
 def find_elsewhere(
     released: list[NotebookNode], chosen: Mapping[int, Cell], added: Mapping[int, list[Cell]]
 ) -> Elsewhere:
-    """Find answers, and words that may be, in other cells than the ones for them."""
+    """Find answers, in code or possibly in words, in cells other than their own."""
     found = Elsewhere()
     places = list(_places(released, chosen, added))
     for index, answer in enumerate(released):
@@ -74,7 +74,7 @@ def find_elsewhere(
 def _places(
     released: list[NotebookNode], chosen: Mapping[int, Cell], added: Mapping[int, list[Cell]]
 ) -> Iterator[Place]:
-    """Return the student's cells in the order in which they will be run, with words for the place."""
+    """Yield the student's cells in the order in which they will run, with their places in words."""
     exercises = [exercise_of(cell) for cell in released]
     first = next(filter(None, exercises), "")
     nearest = ""
@@ -96,7 +96,7 @@ def _places(
 def _find_code(
     answer: NotebookNode, index: int, cell: Cell | None, places: list[Place], found: Elsewhere
 ) -> None:
-    """Find the last cell that defines an answer, if its own does not, and take the placeholder out."""
+    """Find the last cell that defines an answer, if its own does not, and remove the placeholder."""
     name = str(grade_id(answer))
     if cell is not None and cell.binds(name):
         return
@@ -125,7 +125,11 @@ def _is_written(answer: NotebookNode, cell: Cell | None) -> bool:
 def _find_words(
     released: list[NotebookNode], index: int, places: list[Place], found: Elsewhere
 ) -> None:
-    """Have a person look for a blank answer in words: from its question on, or told of words above."""
+    """Report words that may be the answer to a blank question in words, for a human to read.
+
+    Words below the question replace the blank answer by a pointer. Sentences elsewhere are only
+    noted.
+    """
     name = str(grade_id(released[index]))
     question = max((i for i in range(index) if exercise_of(released[i])), default=BEFORE_FIRST)
     given = [cell.source for cell in released]

@@ -1,7 +1,7 @@
-"""Read files in an untrusted folder: no link is followed, no pipe waited for, nothing run.
+"""Read files in an untrusted folder: follow no link, wait for no pipe, run nothing.
 
-Names are looked up relative to an open folder (`dir_fd`, with O_NOFOLLOW), so that a folder that is
-replaced meanwhile makes no difference.
+Names are looked up relative to an open folder (`dir_fd`, with O_NOFOLLOW). So replacing a folder
+during the lookup has no effect.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class NotTaken(Exception):
 
 
 class Missing(NotTaken):
-    """There is no file or folder of this name."""
+    """There is no file or folder with this name."""
 
 
 class TooLarge(NotTaken):
@@ -45,7 +45,7 @@ class Folder:
     descriptor: int | None = None  # None where the system has no dir_fd
 
     def at(self, name: str) -> tuple[str | Path, dict[str, int]]:
-        """Return the arguments by which functions of `os` look up a name in the folder."""
+        """Return the arguments with which functions of `os` look up a name in the folder."""
         if self.descriptor is None:
             return self.path / name, {}
         return name, {"dir_fd": self.descriptor}
@@ -83,7 +83,7 @@ def _step_into(folder: Folder, name: str) -> Folder:
 
 
 def same_name(name: str) -> str:
-    """Return a form that is equal for names which some file systems take for one."""
+    """Return a form that is equal for names that some file systems treat as the same."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
@@ -112,11 +112,11 @@ def walk(
 ) -> Iterator[tuple[Folder, PurePosixPath, NotTaken | None]]:
     """Find the files in a folder and in the folders inside it, outer ones first.
 
-    Names that begin with a dot are left out. At most `most` files and folders are looked at, `depth`
-    folders deep. `top` and `below` are as for `opened`.
+    Names that start with a dot are left out. At most `most` files and folders are visited, `depth`
+    folders deep. `top` and `below` are as in `opened`.
 
-    Yield for each file the open folder that it is in, its path below `top`, and why it cannot be read,
-    if that is known already.
+    Yield for each file its open folder, its path below `top`, and the reason why it cannot be read,
+    or None.
     """
     folders = deque([PurePosixPath()])
     left = most
@@ -150,10 +150,10 @@ def _is_folder_to_search(folder: Folder, path: PurePosixPath, depth: int) -> boo
 
 
 def newest_change(top: Path, below: Path, most: int, depth: int) -> float:
-    """Return when a folder or a file in it last changed, as seconds since 1970.
+    """Return when a folder or a file in it last changed, in seconds since 1970.
 
-    This is the inode's own time (st_ctime), which no owner of a file can set back. What cannot be
-    looked at does not count. The arguments are those of `walk`.
+    This is the inode's own time (st_ctime), which the owner of a file cannot set back. Files that
+    cannot be examined do not count. The arguments are those of `walk`.
     """
     with opened(top.parent, below) as parent:
         newest = status(parent, top.name).st_ctime
@@ -169,7 +169,7 @@ def read_file(folder: Folder, name: str, most: int) -> bytes:
     Raises
     ------
     NotTaken
-        If it is larger (TooLarge), or no regular file, or has a second name (a hard link).
+        If it is larger (TooLarge), not a regular file, or has a second name (a hard link).
     """
     found = status(folder, name)
     if not stat.S_ISREG(found.st_mode):
@@ -193,7 +193,7 @@ def read_file(folder: Folder, name: str, most: int) -> bytes:
 
 
 def status(folder: Folder, name: str) -> os.stat_result:
-    """Return owner, times and the like of a file or folder that is no link."""
+    """Return the `os.stat` result of a file or folder; raise NotTaken for a link."""
     name_or_path, options = folder.at(name)
     with _errors_as_reasons():
         found = os.stat(name_or_path, follow_symlinks=False, **options)
@@ -205,7 +205,7 @@ def status(folder: Folder, name: str) -> os.stat_result:
 
 @contextlib.contextmanager
 def _errors_as_reasons() -> Iterator[None]:
-    """Turn an OSError into NotTaken with a reason."""
+    """Convert an OSError to NotTaken with a reason."""
     try:
         yield
     except FileNotFoundError:

@@ -30,7 +30,7 @@ from attention_lib.grading.intake.elsewhere import find_elsewhere
 from attention_lib.grading.intake.words import with_comments_shown
 from attention_lib.grading.lesson.cell_ids import id_of
 
-ADDED = "added-"  # how the ids of cells of a student's own begin
+ADDED = "added-"  # how the ids of the student's own cells begin
 
 
 class ForeignNotebook(ValueError):
@@ -38,7 +38,7 @@ class ForeignNotebook(ValueError):
 
 
 class Rebuilt(NamedTuple):
-    """A notebook to run, and whole sentences about what was put right in it."""
+    """A notebook to run, and whole sentences about what was corrected in it."""
 
     notebook: NotebookNode
     changes: list[str]
@@ -46,16 +46,16 @@ class Rebuilt(NamedTuple):
 
 
 def rebuild(released: NotebookNode, submitted: Mapping[str, Any], lesson: str = "") -> Rebuilt:
-    """Put what a student wrote into a copy of the released notebook.
+    """Put a student's text into a copy of the released notebook.
 
-    Layout, metadata, points and check cells are those of the release. From the submission come
-    the text of the answer cells and every other cell with text of its own, as a plain cell
-    where it stood: cells that were added, and the student's version of cells of the lesson,
-    after the lesson's own. An answer counts in whichever of these cells it is: what was given
-    out in its place is left out then, and the answer cell says where the answer is.
+    Layout, metadata, points and check cells come from the release. From the submission come the
+    text of the answer cells, and as plain cells in their places all other cells with text of their
+    own: added cells, and after a lesson's cell the student's version of it. An answer counts in any
+    of these cells. If it is not in its own cell, the placeholder is removed there, and the answer
+    cell says where the answer is.
 
-    Cells of earlier versions of the `lesson` are recognized by its name. Of these, Markdown is left
-    out, and code stays: the student's code may need it.
+    Cells of earlier versions of the `lesson` are recognized by their ids, which depend on its name.
+    Of these, Markdown is dropped and code is kept: the student's code may need it.
 
     Raises
     ------
@@ -69,13 +69,13 @@ def rebuild(released: NotebookNode, submitted: Mapping[str, Any], lesson: str = 
     for cell in cells:
         cell.is_earlier = cell.released_index is None and _is_of_an_earlier_version(cell, lesson)
     chosen, copies = _choose_all(released.cells, cells)
-    added, left_out = _added(released.cells, cells, chosen)
+    added, left_out = _own_cells(released.cells, cells, chosen)
     elsewhere = find_elsewhere(released.cells, chosen, added)
     if not elsewhere.answered and not any(is_answer(released.cells[index]) for index in chosen):
         others = [other for other, _ in lessons_of(cells).most_common(1)]
         known = f"; it is the notebook of {others[0]}" if others else ""
         raise ForeignNotebook(f"it has none of this lesson's answer cells{known}")
-    changes = _changes(released.cells, cells, copies, chosen, elsewhere.exercises)
+    changes = _corrections(released.cells, cells, copies, chosen, elsewhere.exercises)
     notebook = from_dict({**released, "cells": []})
     count = 0
     for index in range(BEFORE_FIRST, len(released.cells)):
@@ -91,7 +91,7 @@ def rebuild(released: NotebookNode, submitted: Mapping[str, Any], lesson: str = 
 
 
 def is_blank(released: NotebookNode, submitted: Mapping[str, Any], lesson: str = "") -> bool:
-    """Tell whether a notebook answers nothing, whatever notes a student has written in it."""
+    """Tell whether a notebook answers nothing, even if a student has added notes."""
     given_out = {"", *(normalized_released(cell.source) for cell in released.cells)}
     if all(cell.normalized in given_out for cell in read_cells(submitted)):
         return True
@@ -117,7 +117,7 @@ def _match_cells(released: list[NotebookNode], cells: list[Cell]) -> None:
         if index not in matched:
             unmatched[normalized_released(released_cell.source)].append(index)
     for cell in cells:
-        named = isinstance(cell.name, str)  # after another lesson's exercise, not after one here
+        named = isinstance(cell.name, str)  # of another lesson's exercise
         if cell.released_index is None and not named and unmatched.get(cell.normalized):
             cell.released_index = unmatched[cell.normalized].pop(0)
     for index in sorted(index for indices in unmatched.values() for index in indices):
@@ -129,14 +129,14 @@ def _match_cells(released: list[NotebookNode], cells: list[Cell]) -> None:
 
 
 def _matches(released: list[NotebookNode], cells: list[Cell]) -> Iterator[NotebookNode]:
-    """Return the released cells that submitted ones are matched with."""
+    """Yield the released cells that submitted ones are matched with."""
     for cell in cells:
         if cell.released_index is not None:
             yield released[cell.released_index]
 
 
 def _is_of_an_earlier_version(cell: Cell, lesson: str) -> bool:
-    """Return whether a cell was released as it is: its id is made from its text."""
+    """Return whether a cell is unchanged since its release: its id is made from its text."""
     digest = (cell.cell_id or "").partition("-")[0]
     return digest == id_of(lesson, cell.kind, cell.text.replace("\r\n", "\n"))
 
@@ -162,7 +162,7 @@ def _match_by_position(
 def _choose_all(
     released: list[NotebookNode], cells: list[Cell]
 ) -> tuple[dict[int, Cell], Mapping[int | None, list[Cell]]]:
-    """Choose one submitted cell for each released one; return as well all copies of each."""
+    """Choose one submitted cell for each released one; also return all copies of each."""
     chosen: dict[int, Cell] = {}
     check_positions = {
         exercise_of(released[cell.released_index]): cell.position
@@ -179,21 +179,21 @@ def _choose_all(
     return chosen, copies
 
 
-def _changes(
+def _corrections(
     released: list[NotebookNode],
     cells: list[Cell],
     copies: Mapping[int | None, list[Cell]],
     chosen: Mapping[int, Cell],
     answered_elsewhere: set[str],
 ) -> list[str]:
-    """Say what was put right."""
+    """Return sentences on what was corrected."""
     changes: list[str] = []
     missing, edited = 0, 0
     for index, released_cell in enumerate(released):
         cell = chosen.get(index)
         if exercise_of(released_cell):
             if cell or is_check(released_cell) or grade_id(released_cell) not in answered_elsewhere:
-                changes += _remarks(released_cell, copies[index], cell)
+                changes += _corrections_of_cell(released_cell, copies[index], cell)
         elif cell is None:
             missing += 1
         elif not cell.is_unchanged(released_cell):
@@ -214,7 +214,7 @@ def _changes(
 def _choose(released_cell: NotebookNode, copies: list[Cell], check_position: int) -> Cell:
     """Choose among copies of a cell; of an answer, the last one above its check cell.
 
-    Copies with the answer's name come first: an answer may be split into several cells.
+    Copies that bind the answer's name come first: an answer may be split into several cells.
     """
     if not is_answer(released_cell):
         return copies[0]
@@ -225,12 +225,12 @@ def _choose(released_cell: NotebookNode, copies: list[Cell], check_position: int
     return ([cell for cell in written if cell.position < check_position] or written)[-1]
 
 
-def _added(
+def _own_cells(
     released: list[NotebookNode], cells: list[Cell], chosen: Mapping[int, Cell]
 ) -> tuple[dict[int, list[Cell]], list[str]]:
     """Group the student's own cells by the index of the released cell above them.
 
-    Return as well sentences about what was left out because it is too much.
+    Also return sentences about what was left out because of a limit.
     """
     used = {cell.position for cell in chosen.values()}
     added: dict[int, list[Cell]] = defaultdict(list)
@@ -262,8 +262,10 @@ def _added(
     return added, left_out
 
 
-def _remarks(released_cell: NotebookNode, copies: list[Cell], chosen: Cell | None) -> list[str]:
-    """Return sentences about what was put right in an answer or check cell."""
+def _corrections_of_cell(
+    released_cell: NotebookNode, copies: list[Cell], chosen: Cell | None
+) -> list[str]:
+    """Return sentences about what was corrected in an answer or check cell."""
     what = f"The {'check' if is_check(released_cell) else 'answer'} cell of {exercise_of(released_cell)}"
     if chosen is None:
         return [f"{what} was missing and was put back."]
@@ -292,7 +294,7 @@ def _remarks(released_cell: NotebookNode, copies: list[Cell], chosen: Cell | Non
 def _released_cell(
     released_cell: NotebookNode, answer: Cell | None, source: str | None = None
 ) -> NotebookNode:
-    """Copy a released cell, with the text of the student's answer, or with what stands for it."""
+    """Copy a released cell, with the text of the student's answer, or with `source` instead."""
     cell = from_dict(released_cell)
     if source is not None:
         cell.source = source

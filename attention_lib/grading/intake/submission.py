@@ -1,4 +1,4 @@
-"""Read what a student handed in, and prepare the notebook to run and the files beside it."""
+"""Read what a student handed in; prepare the notebook to run, and the other files."""
 
 from __future__ import annotations
 
@@ -40,40 +40,40 @@ log = logging.getLogger(__name__)
 
 NOTE_ID = "intake-note"
 OTHER_NOTEBOOK = "a notebook other than"
-OTHER_NOTEBOOKS = f"Left out as {OTHER_NOTEBOOK}"  # how the note of notebooks left out begins
+OTHER_NOTEBOOKS = f"Left out as {OTHER_NOTEBOOK}"  # how the note on notebooks left out begins
 SECRET_FILE = "submission_secret.txt"
-NBGRADER_FILES = {TIMESTAMP, SECRET_FILE}  # what nbgrader puts beside a notebook
-IGNORED_FOLDERS = {"__pycache__", "__macosx", "feedback"}  # passed over without a word
+NBGRADER_FILES = {TIMESTAMP, SECRET_FILE}  # files that nbgrader adds to a submission
+IGNORED_FOLDERS = {"__pycache__", "__macosx", "feedback"}  # without a note
 MODULE_SUFFIXES = (".py", ".pyc", ".pyo", ".pyd", ".pyw", ".so", ".dll", ".dylib")
-RENAMED_NOTEBOOKS = (".json", ".txt")  # which browsers and mail programs make of .ipynb
-ARCHIVE_SUFFIXES = (".pth", ".egg", ".whl", ".zip")  # which bring modules along
+RENAMED_NOTEBOOKS = (".json", ".txt")  # browsers and mail programs rename .ipynb to these
+ARCHIVE_SUFFIXES = (".pth", ".egg", ".whl", ".zip")  # can contain modules
 
 
 class UnreadableNotebook(ValueError):
-    """A file that is no notebook; the text says why, as the end of a sentence."""
+    """A file is not a notebook; the text says why, as the end of a sentence."""
 
 
 @dataclass
 class Submission:
-    """What a student handed in for one lesson, as it lies in the folder."""
+    """What a student handed in for one lesson, as read from the folder."""
 
     notebook: bytes = b""
     problem: str | None = None  # why there is no notebook, as the end of a sentence
     files: dict[str, bytes] = field(default_factory=dict)  # by path within the folder, with /
     notes: list[str] = field(default_factory=list)  # what was left out, in whole sentences
-    time: datetime | None = None  # when it was handed in, in UTC, if that is known
+    time: datetime | None = None  # when it was handed in, in UTC, if known
     time_problem: str | None = None  # one of the notes: why timestamp.txt was not used
     time_doubt: str = ""  # for the instructor: how it differs from the exchange's
-    secret: bytes = b""  # by which nbgrader's exchange finds the student's feedback
+    secret: bytes = b""  # identifies the student's feedback in nbgrader's exchange
 
     def is_copy_of(self, other: Submission) -> bool:
-        """Tell whether all of this is in the other one, which may hold more."""
+        """Tell whether everything in this submission is also in the other, which may hold more."""
         return self.notebook == other.notebook and self.files.items() <= other.files.items()
 
 
 @dataclass
 class Prepared:
-    """A submission put in order, ready to run."""
+    """A submission that is ready to run."""
 
     notebook: NotebookNode
     files: dict[str, bytes]
@@ -87,10 +87,11 @@ class Prepared:
 
 
 def prepare(submission: Submission, released: Path, source: Path) -> Prepared:
-    """Put a submission in order.
+    """Rebuild a submission's notebook, and collect the files to run it with.
 
-    A submission that cannot be read, or is another notebook, becomes the notebook as `released`. A note
-    on top says what was done, for the feedback. `source` is the folder of the instructor's version.
+    A submission that cannot be read, or is another notebook, becomes the notebook as `released`. A
+    note at the top says what was done, for the feedback. `source` is the folder of the instructor's
+    version.
     """
     template = _read_released(released, released.stat().st_mtime_ns)
     problem, notes, told = submission.problem, submission.notes, list[str]()
@@ -109,7 +110,7 @@ def prepare(submission: Submission, released: Path, source: Path) -> Prepared:
     if problem:
         notebook = deepcopy(template)
     if problem or notes:
-        notebook.cells.insert(0, _note(problem, notes))
+        notebook.cells.insert(0, _note_cell(problem, notes))
     return Prepared(
         notebook,
         files_of(submission, source),
@@ -129,7 +130,7 @@ def _read_released(path: Path, _changed: int) -> NotebookNode:
 
 
 def blank_of(released: Path) -> Callable[[bytes], bool]:
-    """Return a function that tells whether a notebook answers nothing of what was given out."""
+    """Return a function that tells whether a notebook answers nothing in the released one."""
 
     def is_as_released(content: bytes) -> bool:
         if not released.is_file():
@@ -152,13 +153,13 @@ def read_submission(
 ) -> Submission:
     """Read a student's folder for a lesson, submitted/STUDENT/LESSON, and follow no link in it.
 
-    Links, and whatever is neither a file nor a folder, are not read. Neither are hidden files, Python
-    modules, other notebooks, and what is too large or too much. STUDENT and LESSON may not be links.
+    Links and special files are not read. Hidden files, Python modules, other notebooks, and files
+    over the limits are left out. STUDENT and LESSON may not be links.
 
-    The notebook has the lesson's name. Browsers and students change it: the only notebook in the folder
-    is taken under any name. One without answers, such as one that is `blank`, as it was given out, does
-    not count beside one that has some.
-    `records` are what nbgrader's exchange has of this student and lesson.
+    The notebook has the lesson's name. Browsers and students change it, so the only notebook in the
+    folder is taken under any name. A notebook without answers, such as an unchanged (`blank`) one,
+    does not count if another one has answers. `records` are this student's records of the lesson in
+    nbgrader's exchange.
     """
     submission = _read_folder(folder, lesson, blank)
     submission.time, submission.time_doubt = choose_time(
@@ -191,14 +192,16 @@ def _read_folder(folder: Path, lesson: str, blank: Callable[[bytes], bool]) -> S
         is_of_several = any(path.endswith(".ipynb") for paths in left.values() for path in paths)
         why = " with answers to the lesson" if is_of_several else ""
         submission.notes.append(
-            f"{_shown(name)}, the only notebook there{why}, is taken for {wanted}."
+            f"{_as_markdown_code(name)}, the only notebook there{why}, is taken for {wanted}."
         )
-    submission.notes += [f"Left out as {why}: {_listed(what)}." for why, what in left.items()]
+    submission.notes += [
+        f"Left out as {why}: {_first_few_paths(what)}." for why, what in left.items()
+    ]
     return submission
 
 
 def _answers_nothing(content: bytes, lesson: str, blank: Callable[[bytes], bool]) -> bool:
-    """Tell whether a notebook cannot be read, is as it was given out, or is another lesson's."""
+    """Tell whether a notebook cannot be read, is unchanged, or is another lesson's."""
     notebook, _ = read_within_limits(content)
     if notebook is None or blank(content):
         return True
@@ -209,7 +212,7 @@ def _answers_nothing(content: bytes, lesson: str, blank: Callable[[bytes], bool]
 def _take_notebook(
     place: Folder, wanted: str, no_answer: Callable[[bytes], bool], submission: Submission
 ) -> str:
-    """Read the notebook and return its name: the wanted one, or the only other that will do."""
+    """Read the notebook; return its name: the wanted one, or the only other suitable one."""
     name = wanted
     try:
         try:
@@ -222,8 +225,8 @@ def _take_notebook(
                 name = _other_notebook(place, wanted, no_answer)
                 submission.notebook = read_file(place, name, limits.NOTEBOOK_BYTES)
     except Missing:
-        others = _notebooks(place) or _others(place)
-        but = f", but {_listed(others)}" if others else ""
+        others = _notebooks(place) or _visible_names(place)
+        but = f", but {_first_few_paths(others)}" if others else ""
         submission.problem = f"there is no {wanted} in the folder{but}"
     except TooLarge as reason:
         submission.problem = f"{wanted} is {reason}; clear its outputs and hand it in again"
@@ -233,7 +236,7 @@ def _take_notebook(
 
 
 def _other_notebook(place: Folder, wanted: str, no_answer: Callable[[bytes], bool]) -> str:
-    """Return the only notebook there, or the only one besides the wanted one that answers something."""
+    """Return the only notebook, or the only other one with answers; otherwise the wanted name."""
     found = _notebooks(place)
     if len(found) > 1:
         others = (name for name in found if name != wanted)
@@ -249,15 +252,15 @@ def _has_answers(place: Folder, name: str, no_answer: Callable[[bytes], bool]) -
 
 
 def _notebooks(place: Folder) -> list[str]:
-    """Return the names of notebooks; where there are none, of those that were given another suffix."""
-    found = _others(place)
+    """Return the names of notebooks or, if there are none, of notebooks with another suffix."""
+    found = _visible_names(place)
     named = [name for name in found if name.lower().endswith(".ipynb")]
     renamed = [name for name in found if name.lower().endswith(RENAMED_NOTEBOOKS)]
     few = renamed[: limits.FILES_NAMED_PER_NOTE]  # each takes time to read
     return named or [name for name in few if _is_renamed_notebook(place, name)]
 
 
-def _others(place: Folder) -> list[str]:
+def _visible_names(place: Folder) -> list[str]:
     found = names(place, limits.FOLDER_ENTRIES)
     return [name for name in found if name[0] != "." and name not in NBGRADER_FILES]
 
@@ -270,7 +273,7 @@ def _is_renamed_notebook(place: Folder, name: str) -> bool:
 
 
 def _take_files(top: Path, notebook: str) -> tuple[dict[str, bytes], dict[str, list[str]]]:
-    """Read the files beside a notebook, and sort the paths of the others by the reason why not."""
+    """Read the files other than the notebook; group the paths of those left out by the reason."""
     files: dict[str, bytes] = {}
     left: dict[str, list[str]] = defaultdict(list)
     for folder, path, reason in walk(
@@ -300,7 +303,7 @@ def _refuse_by_name(path: PurePosixPath, notebook: str) -> None:
 
 
 def _read_one_more(folder: Folder, name: str, files: dict[str, bytes]) -> bytes:
-    """Read a file, if so many and so much may be read besides those read before."""
+    """Read a file, within the limits on the number and size of all files read."""
     if len(files) == limits.EXTRA_FILES:
         raise NotTaken(f"beyond {limits.EXTRA_FILES} files")
     room = limits.EXTRA_FILES_BYTES - sum(map(len, files.values()))
@@ -316,12 +319,14 @@ def _is_in_a_text(character: str) -> bool:
     return unicodedata.category(character) not in ("Cc", "Cs")  # controls, and undecodable bytes
 
 
-def _listed(paths: list[str]) -> str:
-    return first_few([_shown(path) for path in sorted(paths)], limits.FILES_NAMED_PER_NOTE)
+def _first_few_paths(paths: list[str]) -> str:
+    return first_few(
+        [_as_markdown_code(path) for path in sorted(paths)], limits.FILES_NAMED_PER_NOTE
+    )
 
 
-def _shown(path: str) -> str:
-    """Return a path as Markdown code, whatever is in it."""
+def _as_markdown_code(path: str) -> str:
+    """Return a path as Markdown code, with unsafe characters replaced."""
     path = path if len(path) <= 60 else f"{path[:57]}..."
     return "`" + "".join(c if c.isprintable() and c != "`" else "?" for c in path) + "`"
 
@@ -336,7 +341,7 @@ def read_notebook(content: bytes) -> dict[str, Any]:
     """
     if not content.strip():
         raise UnreadableNotebook("the file is empty")
-    if sum(map(content.count, (b"[", b"{"))) > 500_000:  # each takes 100 bytes once it is parsed
+    if sum(map(content.count, (b"[", b"{"))) > 500_000:  # each takes 100 bytes once parsed
         raise UnreadableNotebook(
             "it has more parts than can be read; clear its outputs and hand it in again"
         )
@@ -348,7 +353,7 @@ def read_notebook(content: bytes) -> dict[str, Any]:
         raise UnreadableNotebook(f"it is not valid JSON: {problem}") from None
     except RecursionError:
         raise UnreadableNotebook("it is nested too deeply") from None
-    except ValueError:  # Python reads no integer of thousands of digits
+    except ValueError:  # an integer of thousands of digits
         raise UnreadableNotebook("it has a number that is too long") from None
     version = notebook.get("nbformat") if isinstance(notebook, dict) else None
     if not isinstance(version, int):
@@ -360,7 +365,7 @@ def read_notebook(content: bytes) -> dict[str, Any]:
 
 
 def is_notebook(path: str, content: bytes) -> bool:
-    """Tell whether a file is a notebook by its name, or by what is in it."""
+    """Tell whether a file is a notebook, by its name or by its content."""
     if path.lower().endswith(".ipynb"):
         return True
     if len(content) > limits.NOTEBOOK_BYTES or b'"nbformat"' not in content:
@@ -369,7 +374,7 @@ def is_notebook(path: str, content: bytes) -> bool:
 
 
 def read_within_limits(content: bytes) -> tuple[dict[str, Any] | None, str]:
-    """Return a notebook, or None and why it cannot be read."""
+    """Return a notebook, or None and the reason why it cannot be read."""
     try:
         with memory_limit(limits.INTAKE_MEMORY_BYTES), cpu_limit(limits.INTAKE_CPU_SECONDS):
             return read_notebook(content), ""
@@ -380,9 +385,9 @@ def read_within_limits(content: bytes) -> tuple[dict[str, Any] | None, str]:
 
 
 def files_of(submission: Submission, source: Path) -> dict[str, bytes]:
-    """Return the files that a submission runs beside: the student's and the instructor's.
+    """Return the files that a submission runs with: the student's and the instructor's.
 
-    The instructor's lie beside the lesson's source notebook; they come first.
+    The instructor's files are in the folder of the lesson's source notebook. They take precedence.
     """
     found = {path.relative_to(source).as_posix(): path for path in source.rglob("*")}
     ours = {
@@ -405,13 +410,13 @@ def _folders_of(path: str) -> list[str]:
 
 
 def problem_of(notebook: NotebookNode) -> str | None:
-    """Return why an autograded submission could not be read, if it could not."""
+    """Return why an autograded submission could not be graded, or None."""
     if notebook.cells and notebook.cells[0].get("id") == NOTE_ID:
         return notebook.cells[0].metadata.get("attention_lib", {}).get("problem")
     return None
 
 
-def _note(problem: str | None, notes: list[str]) -> NotebookNode:
+def _note_cell(problem: str | None, notes: list[str]) -> NotebookNode:
     lines = ["**Before grading, this submission was put in order.**\n"]
     if problem:
         lines = [

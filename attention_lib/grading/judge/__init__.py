@@ -1,1 +1,1 @@
-"""Running a submission's cells, and checking its answers by way of a proxy."""
+"""Run a submission's cells, and check its answers through a proxy."""

@@ -1,4 +1,4 @@
-"""Find answers that failed beside one they are built on, and put a model answer in place of that one."""
+"""Rerun failed exercises with model answers for the failed exercises they depend on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Outputs = Mapping[str, list[dict[str, Any]]]  # by cell id
 
 @functools.cache
 def model_answers(lesson: str) -> dict[str, str]:
-    """Return the model answers of the exercises of a lesson that others are built on."""
+    """Return the model answers of a lesson's exercises that other exercises depend on."""
     own = [exercise for exercise in EXERCISES.values() if exercise.lesson == lesson]
     names = {name for exercise in own for name in exercise.built_on}
     found = {name: model_answer(EXERCISES[name]) for name in sorted(names)}
@@ -34,7 +34,7 @@ def model_answers(lesson: str) -> dict[str, str]:
 def second_chances(
     notebook: NotebookNode, outputs: Outputs, answers: Mapping[str, str]
 ) -> dict[tuple[str, ...], list[str]]:
-    """Group failed exercises by the failed exercises that they are built on."""
+    """Group failed exercises by the failed exercises that they depend on."""
     verdicts = _verdicts(notebook, outputs)
     right = set(right_exercises(notebook, outputs))
     groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
@@ -48,13 +48,13 @@ def second_chances(
 
 
 def built_on(name: str) -> set[str]:
-    """Return all exercises that one may be built on, by way of others too."""
+    """Return all exercises that an exercise may depend on, directly or through others."""
     direct = EXERCISES[name].built_on
     return set(direct).union(*map(built_on, direct))
 
 
 def _verdicts(notebook: NotebookNode, outputs: Outputs) -> dict[str, Mapping[str, Any]]:
-    """Return the verdict on each checked exercise; an empty one if its check came to none."""
+    """Return the verdict on each checked exercise, or an empty dict if its check gave none."""
     return {
         name: (outputs.get(cell.id) or [{}])[0].get("metadata", {}).get("attention_lib", {})
         for cell in notebook.cells
@@ -63,13 +63,13 @@ def _verdicts(notebook: NotebookNode, outputs: Outputs) -> dict[str, Mapping[str
 
 
 def _is_of_a_stub(name: str, verdict: Mapping[str, Any]) -> bool:
-    """Tell whether a function is not written. One that calls another's stub may be right."""
+    """Tell whether a function is not written; one that calls another exercise's stub may be right."""
     unattempted = verdict.get("outcome") == "unattempted" and EXERCISES[name].kind == "function"
     return unattempted and not verdict.get("awaits")
 
 
 def right_exercises(notebook: NotebookNode, outputs: Outputs) -> Iterable[str]:
-    """Return the exercises that a run found right."""
+    """Return the exercises that a run judged right."""
     verdicts = _verdicts(notebook, outputs)
     return [name for name in verdicts if verdicts[name].get("outcome") == "right"]
 
@@ -77,10 +77,10 @@ def right_exercises(notebook: NotebookNode, outputs: Outputs) -> Iterable[str]:
 def with_model_answers(
     notebook: NotebookNode, ours: Mapping[str, str], tried: Iterable[str]
 ) -> NotebookNode:
-    """Put model answers in place of checks, of which those of the exercises to be tried stay.
+    """Replace checks by model answers, but keep the checks of the exercises in `tried`.
 
-    The student's answers stay above ours: others may use what they define. Ours come once more at
-    the end, since the student's may be there too.
+    The student's answers stay above the model answers: other cells may use what they define. The
+    model answers are repeated at the end, because the student may define the name again below.
     """
     changed = copy.copy(notebook)
     changed.cells = []
@@ -96,7 +96,7 @@ def with_model_answers(
 
 
 def right_with_ours(name: str, ours: Iterable[str]) -> list[dict[str, Any]]:
-    """Return what a check cell shows of an answer that is right once earlier ones are."""
+    """Return the check cell's outputs for an answer that is right once earlier ones are."""
     remark = f"It is right with ours in place of your {' and '.join(ours)}."
     report = Report(EXERCISES[name], "right", "", advice=(remark,))
     verdict = {"exercise": name, "outcome": "right", "sentence": "", "ours": list(ours)}

@@ -1,4 +1,4 @@
-"""Check an answer that lives in a sandbox, through a proxy, and make the check cell's outputs."""
+"""Check an answer that is in a sandbox, through a proxy, and make the check cell's outputs."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from attention_lib.grading.sandbox.session import Session
 log = logging.getLogger(__name__)
 
 STOPPED = "PythonStopped"  # the error shown in the cell that ended the student's process
-NOT_CHECKED = "NotChecked"  # the error of a check that came to no verdict
+NOT_CHECKED = "NotChecked"  # the error of a check without a verdict
 
 
 def checked_exercise(cell: NotebookNode) -> str | None:
-    """Return the exercise that a cell checks, if it is a check cell."""
+    """Return the exercise that a cell checks, or None if it is not a check cell."""
     name = check_name(cell)
     return name if name in EXERCISES else None
 
 
 def check_name(cell: NotebookNode) -> str | None:
-    """Return the name that a check cell has, of an exercise that may have been removed since."""
+    """Return the name in a check cell's grade_id, even of an exercise that has been removed since."""
     marks = cell.metadata.get("nbgrader", {})
     is_check = cell.cell_type == "code" and marks.get("grade") and not marks.get("solution")
     return str(marks.get("grade_id", "")).removeprefix("check_") if is_check else None
@@ -49,10 +49,10 @@ def check_answer(
     why_missing: Callable[[], str],
     forbidden_costs: bool = False,
 ) -> list[dict[str, Any]]:
-    """Check an answer that lives in a student's process, and return the check cell's outputs.
+    """Check an answer that is in a student's process, and return the check cell's outputs.
 
-    `why_missing` says why there is no answer, as the end of a sentence. With `forbidden_costs` an answer
-    is wrong whose process reports a forbidden call.
+    `why_missing` returns why there is no answer, as the end of a sentence. With `forbidden_costs`,
+    an answer is wrong if its process reports a forbidden call.
     """
     try:
         seconds = session.at_most(limits.CELL_SECONDS)
@@ -70,8 +70,9 @@ def check_answer(
         function = StandIn(session, exercise.name, until=until)
         answer = function if is_function else unpack_value(reply)
         policy = dataclasses.replace(GRADER, forbidden_costs=forbidden_costs)
-        report = _judged(exercise, answer, seed, policy)
-        # Text of no characters, such as an array of them, raises where it is shown.
+        report = _judge_with_hidden_cases(exercise, answer, seed, policy)
+        # A text of invalid characters, such as one in an array, may raise an error only when it is
+        # shown.
         panel = {"text/plain": as_text(report), "text/html": as_html(report, pictures=False)}
     except SessionEnded as ended:
         return [error_output(STOPPED, f"The check of {exercise.name} was broken off. {ended}")]
@@ -81,7 +82,7 @@ def check_answer(
                 "TypeError", f"{exercise.name} is a value that cannot be taken ({problem})."
             )
         ]
-    except Exception as problem:  # made by replies that no answer of any kind would give
+    except Exception as problem:  # caused by replies that no real answer would give
         log.debug("check of %s failed on the reply", exercise.name, exc_info=True)
         what = f"what came back makes no sense ({type(problem).__name__})"
         return [
@@ -105,13 +106,13 @@ def check_answer(
     return outputs
 
 
-def _judged(exercise: Exercise, answer: Any, seed: int, policy: Policy) -> Report:
-    """Judge by the cases that everyone can read, then by hidden ones.
+def _judge_with_hidden_cases(exercise: Exercise, answer: Any, seed: int, policy: Policy) -> Report:
+    """Judge by the cases in the notebook, then by hidden ones.
 
     A report on hidden cases shows no numbers except in its sentence.
     """
     if exercise.accelerated:
-        importlib.import_module("torch")  # before a tensor comes in
+        importlib.import_module("torch")  # before a tensor is deserialized
     report = judge(exercise, answer, seed=0, policy=policy, unseen=seed)
     if report.outcome != "right" or exercise.kind != "function":
         return report
@@ -124,5 +125,5 @@ def _judged(exercise: Exercise, answer: Any, seed: int, policy: Policy) -> Repor
 
 
 def error_output(name: str, sentence: str) -> dict[str, Any]:
-    """Return a cell's output that shows an error without a traceback of its own."""
+    """Return a cell's output that shows an error, without a real traceback."""
     return new_output("error", ename=name, evalue=sentence, traceback=[f"{name}: {sentence}"])

@@ -1,4 +1,4 @@
-"""Run a submission's cells in the sandbox, and have its check cells judged from outside."""
+"""Run a submission's cells in the sandbox; judge its check cells from outside."""
 
 from __future__ import annotations
 
@@ -53,41 +53,41 @@ from attention_lib.grading.sandbox.unprotected import Unprotected
 
 log = logging.getLogger(__name__)
 
-MISSING_NAME = ("NameError", "KeyError")  # what code raises that looks for another cell's name
+MISSING_NAME = ("NameError", "KeyError")  # raised by code that needs a name from another cell
 TIMEOUT = "CellTimeout"  # the error shown in a cell that ran too long
 
 
 def draw_seed() -> int:
-    """Draw the seed of a batch's hidden cases, which feedback shows to whoever prints them."""
+    """Draw the seed of a batch's hidden cases; feedback shows these cases to students who print them."""
     return int(os.environ.get(SEED_VARIABLE) or secrets.randbits(32))
 
 
-# A worker's sandbox serves one submission after the other; there is one lesson at a time.
+# A worker's sandbox serves one submission after the other, of one lesson at a time.
 _sandboxes: dict[tuple[str, bool], Sandbox | Unprotected] = {}
-_one_at_a_time = threading.Lock()  # checking captures what this process prints
+_one_at_a_time = threading.Lock()  # checking captures this process's stdout
 
 
 def run_notebook(task: Task) -> Ran:
-    """Run a submission in a process of its own, and check its answers from this one.
+    """Run a submission in its own process, and check its answers from this one.
 
-    Of the lesson's own cells only those tagged `setup` are run. After a NameError the submission
-    is run again with all of them. Where an answer fails beside one that it is built on, it is run
-    again with the model answer in place of that one. Of that pass only *right* is taken. Cells
-    that were stopped, or ended Python, are left out of that pass. A teacher's own tests have the last
-    pass. All passes share one deadline.
+    Of the lesson's own cells, only those tagged `setup` are run. After a NameError, the submission
+    is rerun with all of them. If an answer fails and depends on another one that failed, it is
+    rerun with the model answer for that one. Of this rerun, only the result *right* is used; cells
+    that were stopped, or that ended Python, are left out. A teacher's own tests run last. All runs
+    share one deadline.
 
     Raises
     ------
     NoSandbox
-        If there is none, and the task does not do without.
+        If there is no sandbox, and the task needs one.
     """
-    notebook = nbformat.v4.reads(task.notebook)  # which does not validate it once more
+    notebook = nbformat.v4.reads(task.notebook)  # without validating it again
     if problem_of(notebook):
         return Ran()  # there is nothing of the student's to run
     code = [one for one in notebook.cells if one.cell_type == "code" and not check_name(one)]
     setup = [cell for cell in code if _is_setup(cell)]
     with _one_at_a_time:
-        _sandbox(task, setup)  # its start, which may take long, is not the submission's time
+        _sandbox_for(task, setup)  # started here: this time is not the submission's
         deadline = time.monotonic() + task.seconds
         cells = {cell.id for cell in code if cell in setup or _is_the_students(cell)}
         ran = _run_and_check(notebook, cells, setup, task, deadline)
@@ -123,10 +123,11 @@ def _run_own_tests(
     deadline: float,
     ran: Ran,
 ) -> Ran:
-    """Run a teacher's own tests at their places; return what was known with what they show.
+    """Run a teacher's own tests at their places; return the earlier result with their outputs.
 
-    They have processes of their own, in which nothing is checked and from which nothing else is shown:
-    what tests do costs no other points, and an answer that reads hidden tests cannot print them below.
+    They run in a process of their own, in which nothing is checked. Only the outputs of test cells
+    are taken from it. So tests cost no other points, and an answer that reads hidden tests cannot
+    print them in another cell.
     """
     tests = [cell for cell in notebook.cells if is_own_test(cell)]
     ids = {cell.id for cell in tests}
@@ -150,11 +151,11 @@ def _run_and_check(
     task: Task,
     deadline: float,
 ) -> Ran:
-    """Run cells and check answers; begin anew where Python ends, without the cell that ended it."""
+    """Run cells and check answers; if Python ends, start again without the cell that ended it."""
     ran = Ran()
-    again: set[str] = set()  # cells that have been run or checked once more
+    again: set[str] = set()  # cells that have been rerun or checked again
     while True:
-        session = _sandbox(task, setup).open(task.files, deadline)
+        session = _sandbox_for(task, setup).open(task.files, deadline)
         try:
             _run_cells(notebook, to_run, session, task, ran)
             if not session.ended:
@@ -169,7 +170,7 @@ def _run_and_check(
 
 
 def marks_lost(notebook: NotebookNode, ran: Ran) -> bool:
-    """Tell whether a check did not run, or found anything but a right answer."""
+    """Tell whether a check did not run, or did not find a right answer."""
     checks = [ran.outputs.get(cell.id) for cell in notebook.cells if check_name(cell)]
     return any(not outputs or _is_wrong(outputs) for outputs in checks)
 
@@ -179,7 +180,7 @@ def _is_wrong(outputs: list[dict[str, Any]]) -> bool:
 
 
 def _is_attempted(check: NotebookNode, ran: Ran) -> bool:
-    """Tell whether a check found an answer to judge, and what that calls."""
+    """Tell whether a check found an answer to judge, and all names that it needs."""
     output = ran.outputs[check.id][0]
     verdict = output.get("metadata", {}).get("attention_lib", {})
     is_there = verdict.get("outcome") != "unattempted" and output.get("ename") != "NameError"
@@ -187,7 +188,7 @@ def _is_attempted(check: NotebookNode, ran: Ran) -> bool:
 
 
 def _misses_a_name(cells: list[NotebookNode], ran: Ran) -> bool:
-    """Tell whether a student's cell or answer stopped where it looked for a name."""
+    """Tell whether a student's cell or answer failed because of a missing name."""
     for cell in cells:
         for output in ran.outputs.get(cell.id, []):
             verdict = output.get("metadata", {}).get("attention_lib", {})
@@ -199,8 +200,8 @@ def _misses_a_name(cells: list[NotebookNode], ran: Ran) -> bool:
     return False
 
 
-def _sandbox(task: Task, setup: list[NotebookNode]) -> Sandbox | Unprotected:
-    """Return the sandbox for a lesson's submissions, started when it is first asked for."""
+def _sandbox_for(task: Task, setup: list[NotebookNode]) -> Sandbox | Unprotected:
+    """Return the sandbox for a lesson's submissions; start it at the first request."""
     key = task.lesson, task.without_sandbox
     sandbox = _sandboxes.get(key)
     if sandbox is None or not sandbox.alive:
@@ -252,14 +253,14 @@ def _run_cells(
         ran.outputs.setdefault(cell.id, json.loads(text) if fits or name else _cut_notice())
         ran.counts.setdefault(cell.id, len(ran.counts) + 1)
         if cell.metadata.get("nbgrader", {}).get("solution"):
-            answer = cell.id  # of the check that comes next
+            answer = cell.id  # of the next check
         if session.ended:
             to_run.discard(answer if name else cell.id)
             break
 
 
 def _as_text(outputs: list[dict[str, Any]]) -> bytes:
-    """Write outputs as JSON without the surrogates that a Python text can hold, and no file takes."""
+    """Write outputs as JSON without lone surrogates, which files cannot hold."""
     return json.dumps(outputs, ensure_ascii=False).encode("utf-8", "replace")
 
 
@@ -271,11 +272,11 @@ def _check_again(
     task: Task,
     ran: Ran,
 ) -> None:
-    """Check what is not right once more, now that the cells below its check have run as well.
+    """Check wrong answers again, after the cells below their checks have run.
 
-    That is done where a cell of the student's below the check defines the answer, or one that it
-    is built on, and where a name was missing. What was right at its own place stays right.
-    `again` is added to, so that nothing that ends Python is tried a third time.
+    This is done if a student's cell below the check defines the answer, or one that it depends on,
+    and if a name was missing. An answer that was right at its own check stays right. `again` grows
+    with each cell, so that code that ends Python is not tried a third time.
     """
     checks = [cell.id for cell in notebook.cells if checked_exercise(cell)]
     if not any(_is_wrong(ran.outputs.get(check, [])) for check in checks):
@@ -298,10 +299,10 @@ def _check_again(
 def _define_again(
     own: list[NotebookNode], again: set[str], session: Session, task: Task, ran: Ran
 ) -> set[str]:
-    """Run the definitions from the first cell on that stopped; return the names that they bind.
+    """Rerun the definitions in the first cell that stopped and in all later ones; return their names.
 
-    A cell stops at a name that is defined below it, or at a function that is withheld here. What
-    it defines further down was there when the student checked it.
+    A cell stops at a name that is defined below it, or at a function that is withheld here. What it
+    defines further down did exist when the student checked it.
     """
     bound: set[str] = set()
     stopped = False
@@ -353,7 +354,7 @@ def _is_the_students(cell: NotebookNode) -> bool:
 
 
 def _is_setup(cell: NotebookNode) -> bool:
-    """Tell whether a cell is one of the lesson's own, and answers rest on it."""
+    """Tell whether a cell is the lesson's own, and answers depend on it."""
     may_be_the_students = _is_the_students(cell) or cell.id.startswith("earlier-")
     return not may_be_the_students and "setup" in cell.metadata.get("tags", [])
 
@@ -372,29 +373,28 @@ def _imported_modules(source: str) -> set[str]:
 def _is_a_failure(output: dict[str, Any]) -> bool:
     """Tell whether an output is an error that stopped nothing.
 
-    A cell of the lesson fails where it calls what is withheld, for which the student can do
-    nothing.
+    A cell of the lesson fails if it calls a withheld function, which is not the student's fault.
     """
     return output["output_type"] == "error" and output["ename"] not in (STOPPED, TIMEOUT)
 
 
 def _is_a_stop(output: dict[str, Any]) -> bool:
-    """Tell whether a check broke off. Checks name their errors; a student's cells may use any name."""
+    """Tell whether a check was stopped. Its error name is trusted, unlike those of a student's cells."""
     return output["output_type"] == "error" and output["ename"] == STOPPED
 
 
 def run_source(source: str, session: Session, seconds: float) -> list[dict[str, Any]]:
-    """Run one cell of the student's, and return its outputs."""
+    """Run one of the student's cells, and return its outputs."""
     reply = session.ask({"do": "run", "source": source}, seconds)
-    outputs = _outputs(reply.get("outputs"))
+    outputs = _valid_outputs(reply.get("outputs"))
     if reply.get("interrupted"):
         sentence = f"This cell was still running after {seconds:.3g} seconds and was stopped."
         outputs.append(error_output(TIMEOUT, sentence))
     return outputs
 
 
-def _outputs(sent: Any) -> list[dict[str, Any]]:
-    """Read the outputs of a cell: only what is one, of all that a student's process sent."""
+def _valid_outputs(sent: Any) -> list[dict[str, Any]]:
+    """Return the valid outputs among what a student's process sent for a cell."""
     if not isinstance(sent, np.ndarray) or sent.dtype != np.uint8:
         return []
     if sent.nbytes > limits.CELL_OUTPUT_BYTES:
@@ -404,17 +404,17 @@ def _outputs(sent: Any) -> list[dict[str, Any]]:
     except (ValueError, RecursionError):
         return []
     outputs = Outputs()
-    for output in _list(parsed):
+    for output in _items(parsed):
         match output:
             case {"output_type": "stream", "text": str(text)}:
                 outputs.write("stdout", text)
             case {"output_type": "error", "ename": str(name), "evalue": str(text)}:
-                lines = [line for line in _list(output.get("traceback")) if isinstance(line, str)]
+                lines = [line for line in _items(output.get("traceback")) if isinstance(line, str)]
                 outputs.error(name, text, lines)
             case {"output_type": "display_data", "data": dict(bundle)}:
                 outputs.display(bundle)
             case {"output_type": "execute_result", "data": dict(bundle)}:
-                outputs.display(bundle, count=0)  # pages show the cell's own
+                outputs.display(bundle, count=0)  # pages show the count that the grader kept
     return outputs.shown
 
 
@@ -422,18 +422,18 @@ def _cut_notice() -> list[dict[str, Any]]:
     return [new_output("stream", text=CUT)]
 
 
-def _list(value: Any) -> list[Any]:
+def _items(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
 def put_into(notebook: NotebookNode, ran: Ran) -> None:
-    """Give the notebook's cells what they showed; a check that did not run has failed."""
+    """Put the outputs into the notebook's cells; a check that did not run has failed."""
     problem = problem_of(notebook)
     why_not = f"Not graded: {problem}." if problem else "The check could not run."
     for cell in notebook.cells:
         if cell.cell_type == "code":
             outputs = ran.outputs.get(cell.id, [])
-            if check_name(cell) and not outputs:  # nbgrader gives such a cell full points
+            if check_name(cell) and not outputs:  # nbgrader would give such a cell full points
                 outputs = [error_output(NOT_CHECKED, why_not)]
             cell.outputs = [nbformat.from_dict(output) for output in outputs]
             cell.execution_count = ran.counts.get(cell.id)

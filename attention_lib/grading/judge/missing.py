@@ -11,7 +11,7 @@ from nbformat import NotebookNode
 
 from attention_lib.slips import defined_names, fences, near_name
 
-MOST_CHARACTERS = 300  # of an error's own words
+MOST_CHARACTERS = 300  # of an error's own message
 PYTHON = f"Python {sys.version_info.major}.{sys.version_info.minor}"
 PACKAGES = f"Notebooks are graded with {PYTHON}, NumPy, SciPy and Matplotlib"
 _FILE = re.compile(r"\([^()]*, line (\d+)\)")  # IPython's name for a cell
@@ -26,7 +26,7 @@ def why_missing(name: str, cells: Sequence[NotebookNode], outputs: Outputs) -> s
     for cell in reversed(binding):
         for output in reversed(outputs.get(cell.id, [])):
             if output["output_type"] == "error":
-                return _of_error(str(output["ename"]), str(output["evalue"]), cell.source)
+                return _reason_from_error(str(output["ename"]), str(output["evalue"]), cell.source)
     if any(cell.id not in outputs for cell in binding):
         return "the cell that defines it is below its check, or was not run"
     if binding:
@@ -43,7 +43,7 @@ def _is_answer_cell(cell: NotebookNode, name: str) -> bool:
     return cell.metadata.get("nbgrader", {}).get("grade_id") == name
 
 
-def _of_error(kind: str, text: str, source: str) -> str:
+def _reason_from_error(kind: str, text: str, source: str) -> str:
     said = " ".join(_FILE.sub(r"(line \1)", text).split())[:MOST_CHARACTERS].rstrip(". ")
     match kind:
         case "SyntaxError" | "IndentationError" | "TabError":

@@ -1,4 +1,4 @@
-"""Score a teacher's own test cell, plain asserts in nbgrader's form, by what running it showed."""
+"""Score a teacher's own test cell, plain asserts in nbgrader's form, by the outputs of its run."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ NUMPY_NUMBER = re.compile(r"np\.\w+\((.*)\)")  # as NumPy 2 shows a number
 
 
 def is_own_test(cell: NotebookNode) -> bool:
-    """Tell whether a cell has tests of a teacher's own, and is not the check of an exercise.
+    """Tell whether a cell holds a teacher's own tests, and is not the check of an exercise.
 
-    The check of an exercise that has been removed since is none: `check` judges nothing in a sandbox.
+    The check of an exercise that was removed does not count: in a sandbox `check` judges nothing.
     """
     name = check_name(cell)
     of_removed = f'check("{name}"'
@@ -25,12 +25,12 @@ def is_own_test(cell: NotebookNode) -> bool:
 
 
 def scored(cell: NotebookNode, outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return what a test cell shows, so that nbgrader's `determine_grade` finds its score.
+    """Return a test cell's outputs in a form from which nbgrader's `determine_grade` finds the score.
 
-    As with nbgrader an error scores 0, a number as the last value is the score, and all else scores
-    full points. But a score that is not between 0 and the cell's points scores 0, and so does False,
-    for which nbgrader gives full points or stops; what NumPy computed is a number; and text on stderr
-    costs nothing.
+    As in nbgrader, an error scores 0, a number as the last value is the score, and anything else
+    scores full points. Unlike nbgrader: a score that is not between 0 and the cell's points scores
+    0. So does False, for which nbgrader gives full points or stops. NumPy's numbers count as
+    numbers. Text on stderr costs nothing.
     """
     points = float(cell.metadata.nbgrader["points"])
     values = [one["data"] for one in outputs if one["output_type"] == "execute_result"]
@@ -38,28 +38,28 @@ def scored(cell: NotebookNode, outputs: list[dict[str, Any]]) -> list[dict[str, 
     errors = [one for one in outputs if one["output_type"] == "error"]
     if not errors and values:
         text = NUMPY_NUMBER.sub(r"\1", values[-1].get("text/plain", "").strip())
-        score = _number(text, points)
+        score = _score(text, points)
         if not 0 <= score <= points:
             errors = [error_output("Score", f"The last value, {text[:60]}, is no score.")]
             shown += errors
         elif score < points:
             shown.append(new_output("execute_result", data={"text/plain": f"{score}"}))
-            return [_verdict("wrong", f"{score:g} of {points:g} points."), *shown]
+            return [_verdict_output("wrong", f"{score:g} of {points:g} points."), *shown]
     if not errors:
-        return [_verdict("right", ""), *shown]
+        return [_verdict_output("right", ""), *shown]
     kind, text = errors[-1]["ename"], errors[-1]["evalue"]
     outcome = {"AssertionError": "wrong", "NotImplementedError": "unattempted"}.get(kind, "error")
-    return [_verdict(outcome, f"{kind}: {text}" if text else kind), *shown]
+    return [_verdict_output(outcome, f"{kind}: {text}" if text else kind), *shown]
 
 
-def _number(text: str, otherwise: float) -> float:
+def _score(text: str, otherwise: float) -> float:
     try:
         return float(text)
     except ValueError:
         return -1.0 if text == "False" else otherwise
 
 
-def _verdict(outcome: str, sentence: str) -> dict[str, Any]:
+def _verdict_output(outcome: str, sentence: str) -> dict[str, Any]:
     verdict = {"outcome": outcome, "sentence": sentence, "own": True}
     text = sentence or "All tests passed."
     return new_output(

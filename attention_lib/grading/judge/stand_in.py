@@ -1,4 +1,4 @@
-"""The stand-in for an answer: what the grader's own process has of a function it cannot trust."""
+"""The proxy for an answer: the grader's own process calls a function that it cannot trust."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from attention_lib.grading import limits
 from attention_lib.grading.inside.wire import Malformed, Message, error_again, unpack
 from attention_lib.grading.sandbox.session import Session
 
-# An answer is timed where it runs, in CPU time, and stopped after four times that. Only one that
-# has got in the way of that is waited for here.
+# An answer is timed in its own process, in CPU time, and stopped there after four times its limit.
+# Only an answer that has prevented this is stopped from here.
 PATIENCE_SECONDS = 4 * timeouts.CALL_SECONDS + 5.0
 TOO_LONG_TOGETHER = "All calls of an answer together may take no longer than this check has taken."
 
 
 @dataclasses.dataclass(frozen=True)
 class StandIn(RemoteAnswer):
-    """An answer by its name: arguments go to where it lives, and results come back, by value."""
+    """Proxy for an answer: arguments go to its process, and results come back, by value."""
 
     session: Session
     name: str
-    how: str = ""  # what `staging` makes of it first
-    until: float = math.inf  # by the monotonic clock: when its check has taken too long
+    how: str = ""  # the wrapper of `staging` to apply first
+    until: float = math.inf  # on the monotonic clock: the deadline of its check
 
     def observe_all(
         self, cases: Sequence[Case], forbidden: tuple[str, ...], limit: float
     ) -> Iterator[Observation]:
-        """Have the answer called there on one case after the other, each with a deadline."""
+        """Call the answer in its process on each case, with a deadline for each."""
         for number, case in enumerate(cases):
             more = {"forbidden": forbidden, "limit": limit}
             seen = self._ask("observe", case.args, case.kwargs, more)
@@ -51,7 +51,7 @@ class StandIn(RemoteAnswer):
                 return
 
     def measure(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Have something measured there; the number is what is said of it."""
+        """Measure something in the answer's process; its numbers are not trusted further."""
         more = {"what": what, "limit": timeouts.CALL_SECONDS}
         seen = self._ask("measure", args, kwargs, more)
         if seen.out_of_time:
@@ -63,7 +63,7 @@ class StandIn(RemoteAnswer):
     def _ask(
         self, do: str, args: tuple[Any, ...], kwargs: dict[str, Any], more: Message
     ) -> Observation:
-        """Have one call made there, which is stopped from here where it does not stop itself."""
+        """Have one call made in the answer's process; stop it from here if it does not stop itself."""
         seconds = min(PATIENCE_SECONDS, self.until - time.monotonic())
         if seconds <= 0:
             self.session.note_stop(limits.CHECK_SECONDS)
@@ -78,16 +78,16 @@ class StandIn(RemoteAnswer):
         return seen
 
     def staged(self, how: str) -> StandIn:
-        """Name what is to be made of the answer there before it is called."""
+        """Return a proxy that applies the wrapper `how` to the answer before each call."""
         return dataclasses.replace(self, how=how)
 
 
 def _observation(reply: Message) -> Observation:
-    """Read what came back. Whatever it says, it becomes plain values of the expected types."""
+    """Read a reply, converting all of it to plain values of the expected types."""
     try:
         value = unpack_value(reply)
     except Malformed as problem:
-        return _untaken({"unsendable": str(problem)})
+        return _unsendable_result({"unsendable": str(problem)})
     error = reply.get("error")
     frames = [
         traceback.FrameSummary("<answer>", int(line), str(name)[:100], line=str(text)[:500])
@@ -111,7 +111,7 @@ def _observation(reply: Message) -> Observation:
 
 
 def unpack_value(reply: Message) -> Any:
-    """Read the value in a reply, or raise Malformed if it cannot be sent or is too large."""
+    """Read the value in a reply; raise Malformed if it cannot be sent or is too large."""
     if reply.get("unsendable"):
         raise Malformed(str(reply["unsendable"])[:300])
     data = np.asarray(reply["value"], np.uint8)
@@ -120,6 +120,6 @@ def unpack_value(reply: Message) -> Any:
     return unpack(data.tobytes())["value"]
 
 
-def _untaken(reply: Message) -> Observation:
+def _unsendable_result(reply: Message) -> Observation:
     why = str(reply["unsendable"])[:300]
     return Observation(error=TypeError(f"what it returned cannot be taken ({why})"))

@@ -6,5 +6,5 @@ import hashlib
 
 
 def id_of(lesson: str, kind: str, text: str) -> str:
-    """Return the id that a lesson gives to a code or markdown cell with this text."""
+    """Return the id for a code or markdown cell with this text in a lesson."""
     return hashlib.sha256(f"{lesson}\n{kind}\n{text}".encode()).hexdigest()[:12]

@@ -1,4 +1,4 @@
-"""Refuse cells whose names nbgrader or this course's grader would take for one another."""
+"""Refuse cells whose names nbgrader or this course's grader would confuse."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from attention_lib.grading.classroom.course import CourseError
 def refuse_clashes(
     cells: Iterable[NotebookNode], lesson: str, exercises: Mapping[str, Any]
 ) -> None:
-    """Require that each marked cell has a name of its own, and that tests of a teacher's own judge.
+    """Require that marked cells have distinct names, and that a teacher's own tests do not call `check`.
 
     `exercises` are those of all lessons, by name.
 
@@ -28,22 +28,22 @@ def refuse_clashes(
     marked = [cell for cell in cells if "grade_id" in cell.metadata.get("nbgrader", {})]
     names = Counter(cell.metadata.nbgrader.grade_id for cell in marked)
     graded = [cell for cell in marked if cell.metadata.nbgrader.get("grade")]
-    columns = Counter(_column(cell) for cell in graded)
+    columns = Counter(_name_in_tables(cell) for cell in graded)
     for name in [*_repeated(names), *_repeated(columns)]:
         raise CourseError(f"two cells are called {name!r}: give one of them another name.")
     own = [cell for cell in graded if not _is_ours(cell, lesson, exercises)]
-    refuse_taken(map(_column, own), exercises)
+    refuse_taken(map(_name_in_tables, own), exercises)
     for cell in own:
         is_test = cell.cell_type == "code" and not cell.metadata.nbgrader.get("solution")
         if is_test and re.search(r"\bcheck\(", cell.source):
             raise CourseError(
-                f"the test {_column(cell)!r} calls check, which judges only the course's own exercises: "
+                f"the test {_name_in_tables(cell)!r} calls check, which judges only the course's own exercises: "
                 "test with assert."
             )
 
 
 def refuse_taken(names: Iterable[str], exercises: Mapping[str, Any]) -> None:
-    """Require that no question of a teacher's own has the name of an exercise."""
+    """Require that no teacher's own question has the name of an exercise."""
     for name in names:
         if name in exercises:
             raise CourseError(
@@ -52,8 +52,8 @@ def refuse_taken(names: Iterable[str], exercises: Mapping[str, Any]) -> None:
             )
 
 
-def _column(cell: NotebookNode) -> str:
-    """Return what a graded cell is called in tables."""
+def _name_in_tables(cell: NotebookNode) -> str:
+    """Return a graded cell's name in tables."""
     return str(cell.metadata.nbgrader.grade_id).removeprefix("check_")
 
 
@@ -62,8 +62,8 @@ def _repeated(names: Counter[str]) -> Collection[str]:
 
 
 def _is_ours(cell: NotebookNode, lesson: str, exercises: Mapping[str, Any]) -> bool:
-    """Tell whether a graded cell is the one that the course has for an exercise."""
-    name = _column(cell)
+    """Tell whether a graded cell is the course's own for an exercise."""
+    name = _name_in_tables(cell)
     exercise = exercises.get(name)
     if exercise is None or exercise.lesson != lesson:
         return False

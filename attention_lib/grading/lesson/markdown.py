@@ -1,4 +1,4 @@
-"""Expand a hand-written lesson, Markdown with a few marks, into nbgrader's source notebook."""
+"""Expand a hand-written lesson, Markdown with a few marks, to nbgrader's source notebook."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LANGUAGE = {
     "pygments_lexer": "ipython3",
 }
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
-IMPORT = "import attention_lib as lib\n"  # what follows is in the traceback where this fails
+IMPORT = "import attention_lib as lib\n"  # a comment after it is in the traceback
 IF_MISSING = "not found? Choose the kernel of .venv, or start with make lab; Colab: docs/colab.md"
 GOES_ON = ["raises-exception"]  # Jupyter runs the cells below even if this one raises an error
 LICENSE_LINE = (
@@ -53,15 +53,15 @@ class Part(NamedTuple):
 
 
 def read_lesson(path: Path, exercises: Mapping[str, Exercise]) -> NotebookNode:
-    """Expand the lesson at `path` (solutions/NN_name.md) into nbgrader's source notebook.
+    """Expand the lesson at `path` (solutions/NN_name.md) to nbgrader's source notebook.
 
     A last cell, which the Markdown does not have, names the licenses.
 
     Raises
     ------
     CourseError
-        If the lesson and the declarations of its exercises do not fit together, or two cells have
-        one name; the text says where and what to change.
+        If the lesson does not match the declarations of its exercises, or two cells have one name;
+        the text says where, and what to change.
     """
     cells = jupytext.reads(path.read_text(encoding="utf-8"), fmt="md").cells
     declared = {name: e for name, e in exercises.items() if e.lesson == path.stem}
@@ -76,7 +76,7 @@ def read_lesson(path: Path, exercises: Mapping[str, Exercise]) -> NotebookNode:
         points |= {name: exercise.points for name, exercise in declared.items()}
         roles = {part.position: part for part in parts}
         expanded = [
-            _expand(cell, roles[i], points[roles[i].name]) if i in roles else _plain(cell)
+            _expand(cell, roles[i], points[roles[i].name]) if i in roles else _plain_cell(cell)
             for i, cell in enumerate(cells)
         ]
         refuse_clashes(expanded, path.stem, exercises)
@@ -94,11 +94,13 @@ def _find_parts(cells: list[NotebookNode]) -> list[Part]:
     for position, cell in enumerate(cells):
         roles = [role for role in ("exercise", "check", "written") if role in cell.metadata]
         if len(roles) > 1:
-            raise CourseError(f"a cell is both {' and '.join(roles)}: {_start(cell)}")
+            raise CourseError(f"a cell is both {' and '.join(roles)}: {_start_of(cell)}")
         if roles:
             expected = "markdown" if roles[0] == "written" else "code"
             if cell.cell_type != expected:
-                raise CourseError(f"{roles[0]}= marks a {expected} cell, not this: {_start(cell)}")
+                raise CourseError(
+                    f"{roles[0]}= marks a {expected} cell, not this: {_start_of(cell)}"
+                )
             name, points = str(cell.metadata[roles[0]]), cell.metadata.get("points")
             if points is not None and (type(points) not in (int, float) or points < 0):
                 raise CourseError(f"points={points!r} of {name} is no number such as points=2.")
@@ -136,7 +138,7 @@ def _require_declared(
 
 
 def _require_exercise(cells: list[NotebookNode], parts: list[Part], exercise: Exercise) -> None:
-    """Require a heading that agrees, an answer between marks, and a check cell after it."""
+    """Require a heading that matches, an answer between marks, and a check cell after it."""
     name = exercise.name
     answer = next(part for part in parts if part.role != "check")
     checks = [part for part in parts if part.role == "check"]
@@ -162,8 +164,8 @@ def _require_exercise(cells: list[NotebookNode], parts: list[Part], exercise: Ex
         raise CourseError(f"the answer cell of {name} needs a line {opening!r} before its marks.")
     if len(checks) != 1 or checks[0].position < answer.position:
         raise CourseError(f"{name} needs one check cell, after its answer cell.")
-    if cells[checks[0].position].source.strip() != _call(name):
-        raise CourseError(f"the check cell of {name} must be exactly: {_call(name)}")
+    if cells[checks[0].position].source.strip() != _check_call(name):
+        raise CourseError(f"the check cell of {name} must be exactly: {_check_call(name)}")
 
 
 def _require_heading(before: list[NotebookNode], exercise: Exercise) -> None:
@@ -192,11 +194,11 @@ def _refuse_stray_marks(cells: list[NotebookNode], parts: list[Part]) -> None:
             if position not in may_have
         ]
         if words and re.search(rf"(BEGIN|END) ({'|'.join(words)})", cell.source):
-            raise CourseError(f"nbgrader's marks stand in a cell that may not: {_start(cell)}")
+            raise CourseError(f"nbgrader's marks stand in a cell that may not: {_start_of(cell)}")
 
 
 def _expand(cell: NotebookNode, part: Part, points: float | None) -> NotebookNode:
-    """Give an exercise's cell the metadata nbgrader wants, and a check of ours its hidden part."""
+    """Give an exercise's cell nbgrader's metadata, and a check of the course its hidden part."""
     role, name = part.role, part.name
     metadata = {
         "grade": role != "exercise",
@@ -213,12 +215,12 @@ def _expand(cell: NotebookNode, part: Part, points: float | None) -> NotebookNod
     if role == "exercise":
         return new_code_cell(cell.source, metadata={"nbgrader": metadata, "tags": GOES_ON})
     metadata["grade_id"] = f"check_{name}"
-    hidden = f"\n### BEGIN HIDDEN TESTS\n{_call(name, hidden=True)}\n### END HIDDEN TESTS"
+    hidden = f"\n### BEGIN HIDDEN TESTS\n{_check_call(name, hidden=True)}\n### END HIDDEN TESTS"
     source = cell.source + (hidden if part.points is None else "")
     return new_code_cell(source, metadata={"nbgrader": metadata, "tags": GOES_ON})
 
 
-def _plain(cell: NotebookNode) -> NotebookNode:
+def _plain_cell(cell: NotebookNode) -> NotebookNode:
     make = new_code_cell if cell.cell_type == "code" else new_markdown_cell
     tags = {"tags": cell.metadata.tags} if "tags" in cell.metadata else {}
     source = cell.source.replace(IMPORT, f"{IMPORT.rstrip()}  # {IF_MISSING}\n")
@@ -226,7 +228,7 @@ def _plain(cell: NotebookNode) -> NotebookNode:
 
 
 def _give_ids(cells: list[NotebookNode], lesson: str) -> None:
-    """Give each cell an id that stays the same while its text does, wherever it moves."""
+    """Give each cell an id that depends on its text, not on its place."""
     seen: dict[str, int] = {}
     for cell in cells:
         if "nbgrader" in cell.metadata:
@@ -237,17 +239,17 @@ def _give_ids(cells: list[NotebookNode], lesson: str) -> None:
         cell.id = name if seen[name] == 1 else f"{name}-{seen[name]}"
 
 
-def _call(name: str, hidden: bool = False) -> str:
+def _check_call(name: str, hidden: bool = False) -> str:
     return f'check("{name}", {name}{", seed=None" if hidden else ""})'
 
 
-def _start(cell: NotebookNode) -> str:
-    """Return the beginning of a cell, by which its author finds it."""
+def _start_of(cell: NotebookNode) -> str:
+    """Return the start of a cell, by which its author finds it."""
     return repr(cell.source.strip()[:60])
 
 
 def title_of(notebook: NotebookNode) -> str:
-    """Return the first heading of a lesson's notebook; empty if it has none."""
+    """Return the first heading of a lesson's notebook, or ""."""
     texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     found = FIRST_HEADING.search("\n".join(texts))
     return found[1].replace("`", "").strip() if found else ""

@@ -48,7 +48,7 @@ UNPROTECTED = (
 
 
 class ExecuteSubmission(LoggingConfigurable):
-    """How submissions are run, as `nbgrader_config.py` says."""
+    """The settings for running submissions, from `nbgrader_config.py`."""
 
     without_sandbox = Bool(
         False, help="Let students' code do whatever you may do, and warn of it on every run."
@@ -64,21 +64,21 @@ class ExecuteSubmission(LoggingConfigurable):
 
     @property
     def warning(self) -> str | None:
-        """What to say before students' code is run, if it could do harm."""
+        """The warning to show before students' code is run, if it could do harm."""
         return UNPROTECTED if self.without_sandbox else missing_protection()
 
     def _private_paths(self) -> tuple[str, ...]:
-        """Return the class's folders, its gradebook and its exchange, as nbgrader's settings name them."""
+        """Return the class's folders, gradebook and exchange, as nbgrader's settings name them."""
         course, exchange = CourseDirectory(parent=self), Exchange(parent=self)
         names = [name for name in course.trait_names() if name.endswith("_directory")]
         database = make_url(course.db_url).database or "gradebook.db"
-        # The class's folder may be a link to where a folder that is shown lies.
+        # The class's folder may be a link to a folder inside one that the sandbox shows.
         folders = (course.root, class_folder(Path(course.root)), exchange.root)
         paths = (*folders, *(getattr(course, name) for name in names), database)
         return tuple(os.path.join(course.root, path) for path in paths)
 
     def task(self, lesson: str, notebook: NotebookNode, files: dict[str, bytes], seed: int) -> Task:
-        """Return what a worker needs to run a notebook."""
+        """Return the task for a worker to run a notebook."""
         return Task(
             lesson,
             json.dumps(notebook),
@@ -96,32 +96,32 @@ class ExecuteSubmission(LoggingConfigurable):
 class AutogradeSubmissions(Autograde):
     """nbgrader's Autograde for students' folders, which may hold anything.
 
-    nbgrader copies all that lies in a folder, links and devices included, and opens the gradebook
-    ten times for each submission. Here a folder is read by `intake`, its notebook is run in the
-    sandbox, and one open gradebook gets the grades. The rest is nbgrader's: who is graded again,
-    its settings, its preprocessors, its hooks, permissions, what happens after an error.
+    nbgrader copies everything in a folder, links and devices included, and opens the gradebook ten
+    times for each submission. Here `intake` reads the folder, the notebook runs in the sandbox, and
+    the grades are written through one open gradebook. The rest is nbgrader's: who is regraded, its
+    settings, preprocessors, hooks and permissions, and what happens after an error.
     """
 
     def __init__(self, gradebook: Gradebook, **settings: Any) -> None:
         super().__init__(**settings)
         self.exporter_class = NotebookExporter  # the setting is for nbgrader's own Autograde
         self.preprocessors = [*self.autograde_preprocessors, self._save_grades]
-        self.folders: list[str] = []  # of students, for the lesson that is graded
+        self.folders: list[str] = []  # of students, for the lesson being graded
         self._gradebook = gradebook
         self._execute = ExecuteSubmission(parent=self)
-        self._late = AssignLatePenalties(parent=self)
-        self._late.init_plugin()
+        self._late_penalties = AssignLatePenalties(parent=self)
+        self._late_penalties.init_plugin()
         self._records: dict[str, list[Record]] = {}  # what the exchange recorded, by student
-        self._submission: Submission | Prepared = Submission()  # whose turn it is
+        self._submission: Submission | Prepared = Submission()  # the one being graded
         self._ran: Ran | None = None  # if a batch has run it
-        self._seed = draw_seed()  # of the hidden cases, if none has
+        self._seed = draw_seed()  # of the hidden cases, unless a batch has run it
 
     def grade_folders(self, folders: list[str]) -> None:
-        """Read, run and grade what lies in students' folders; raise what nbgrader does."""
+        """Read, run and grade the submissions in students' folders; raise nbgrader's errors."""
         if not self._execute.without_sandbox:
             try:
                 require_sandbox()
-            except NoSandbox as refusal:  # which would refuse every submission
+            except NoSandbox as refusal:  # it would refuse every submission
                 self.log.error("%s", refusal)
                 raise NbGraderException(str(refusal)) from None
         if self._execute.warning:
@@ -131,7 +131,7 @@ class AutogradeSubmissions(Autograde):
         self.start()
 
     def _can_be_named(self, folder: str) -> bool:
-        """Tell whether nbgrader finds the student in a folder's path; it would stop at one without."""
+        """Tell whether nbgrader finds the student in a folder's path; without one it would stop."""
         form = self._format_source("(?P<assignment_id>.*)", "(?P<student_id>.*)", escape=True)
         if re.match(form, folder):
             return True
@@ -148,11 +148,11 @@ class AutogradeSubmissions(Autograde):
             return capture_log(self)
 
     def init_notebooks(self) -> None:
-        name = f"{self.coursedir.assignment_id}.ipynb"  # which need not be there
+        name = f"{self.coursedir.assignment_id}.ipynb"  # it need not exist
         self.assignments = {folder: [os.path.join(folder, name)] for folder in self.folders}
 
     def init_destination(self, assignment_id: str, student_id: str) -> bool:
-        """Read a submission; tell whether it is new, newer than its grade, or to be graded again."""
+        """Read a submission; return whether it is new, newer than its grade, or forced."""
         if student_id in self.coursedir.student_id_exclude.split(","):
             return False
         if self._ran is None:
@@ -160,7 +160,7 @@ class AutogradeSubmissions(Autograde):
                 Path(self._format_source(assignment_id, student_id)),
                 assignment_id,
                 self._records.get(student_id, []),
-                blank_of(self._released(assignment_id)),
+                blank_of(self._released_path(assignment_id)),
             )
         graded = Path(self._format_dest(assignment_id, student_id))
         before = self.coursedir.get_existing_timestamp(str(graded))
@@ -175,7 +175,7 @@ class AutogradeSubmissions(Autograde):
         return True
 
     def init_assignment(self, assignment_id: str, student_id: str) -> None:
-        """Enter a submission into the gradebook, and write the files beside its notebook."""
+        """Enter a submission in the gradebook, and write the files next to its notebook."""
         if self.create_student:
             self._gradebook.update_or_create_student(student_id)
         time, secret = self._submission.time, self._submission.secret
@@ -199,10 +199,10 @@ class AutogradeSubmissions(Autograde):
             (graded / SECRET_FILE).write_bytes(secret)
 
     def convert_single_notebook(self, notebook_filename: str) -> None:
-        """Grade the submission; nbgrader's two passes are one, which runs the preprocessors."""
+        """Grade the submission; nbgrader's two passes are one here, which runs the preprocessors."""
         resources = self.init_single_notebook_resources(notebook_filename)
         lesson = resources["nbgrader"]["assignment"]
-        prepared = self._prepared(lesson)
+        prepared = self._prepared_submission(lesson)
         if prepared.problem:
             self.log.error("The submission cannot be graded: %s", prepared.problem)
         bring_hidden_checks(self._gradebook, lesson, prepared.notebook)
@@ -214,22 +214,22 @@ class AutogradeSubmissions(Autograde):
         output, resources = self.exporter.from_notebook_node(prepared.notebook, resources)
         self.write_single_notebook(output, resources)
 
-    def _prepared(self, lesson: str) -> Prepared:
+    def _prepared_submission(self, lesson: str) -> Prepared:
         if isinstance(self._submission, Prepared):
             return self._submission
         source = self.coursedir.format_path(self.coursedir.source_directory, ".", lesson)
-        return prepare(self._submission, self._released(lesson), Path(source))
+        return prepare(self._submission, self._released_path(lesson), Path(source))
 
-    def _released(self, lesson: str) -> Path:
+    def _released_path(self, lesson: str) -> Path:
         folder = self.coursedir.format_path(self.coursedir.release_directory, ".", lesson)
         return Path(folder, f"{lesson}.ipynb")
 
     def _save_grades(
         self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        """Write what the other preprocessors left; nbconvert calls it as the last one."""
+        """Save the grades that the other preprocessors left; nbconvert calls this one last."""
         lesson, student = resources["nbgrader"]["assignment"], resources["nbgrader"]["student"]
-        penalty = self._late.plugin_inst.late_submission_penalty
+        penalty = self._late_penalties.plugin_inst.late_submission_penalty
         save_grades(self._gradebook, lesson, student, nb, penalty)
         return nb, resources
 
@@ -237,8 +237,9 @@ class AutogradeSubmissions(Autograde):
 class EntryPoint(NotebookExporter):
     """Make nbgrader's command and formgrader's button grade through `AutogradeSubmissions`.
 
-    Only the exporter of nbgrader's Autograde can be replaced by a setting. nbgrader makes it when it
-    has listed the students' folders and opened none. All are graded then, and none is left to nbgrader.
+    A setting can only replace the exporter of nbgrader's Autograde. nbgrader makes the exporter
+    after it has listed the students' folders, and before it opens one. So all are graded here, and
+    none is left for nbgrader.
     """
 
     def __init__(self, **settings: Any) -> None:

@@ -1,4 +1,4 @@
-"""A preprocessor of nbgrader's generate_assignment, which refuses cells that graders would confuse."""
+"""Refuse, in nbgrader's generate_assignment, cells that graders would confuse."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from attention_lib.grading.lesson.clashes import refuse_clashes
 
 
 class CheckNames(NbGraderPreprocessor):
-    """Require names that are clear, also of cells that were made by nbgrader's toolbar."""
+    """A preprocessor that requires clear names, also of cells made with nbgrader's toolbar."""
 
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]

@@ -1,6 +1,6 @@
 """Collect from nbgrader's exchange what each student owns there, and release pages one by one.
 
-Any student can write folders of any name and content into the exchange.
+Any student can write folders with any name and content into the exchange.
 """
 
 from __future__ import annotations
@@ -55,27 +55,29 @@ from attention_lib.grading.terminal import first_few, shown_name
 if sys.platform != "win32":
     import pwd
 
-LONGEST_NAME = 80  # characters of a file's name in a sentence
-# Errors that stop everybody, and not only the student whose turn it is.
+LONGEST_NAME = 80  # characters of a file's name in a message
+# Errors that affect everybody, not only the student being collected.
 _EVERYBODYS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE}
 
 
 class CollectFiles(ExchangeCollect):
-    """Copy what students put into the exchange, where they may still be at work on it.
+    """Copy students' folders from the exchange, where they may still be changing.
 
-    The instructor copies it, with the instructor's rights: a link to the solution would arrive
-    as the solution. The time in timestamp.txt is the one that counts, whatever the student wrote there.
-    What goes wrong with one student's folder is noted for that student, and the others are collected.
+    The copy is made with the instructor's rights: a link to the solution would arrive as the
+    solution. The time in timestamp.txt is written here, whatever the student wrote there. A problem
+    with one student's folder is noted for that student, and the others are collected.
     """
 
     src_records: list[dict[str, Any]]
 
     def init_src(self) -> None:
-        """List what to collect: of each student the latest, among folders that are the student's."""
+        """List what to collect: each student's latest folder, among those that the student owns."""
         lesson = self.coursedir.assignment_id
-        self._own, self._not_taken = own_records(self, self.coursedir, lesson)
+        self._records_of_owners, self._not_taken = own_records(self, self.coursedir, lesson)
         self._by_folder = {
-            record.folder.name: record for records in self._own.values() for record in records
+            record.folder.name: record
+            for records in self._records_of_owners.values()
+            for record in records
         }
         for student, why in self._not_taken.items():
             self.log.warning("Passed over for %r: %s", student, why)
@@ -103,12 +105,12 @@ class CollectFiles(ExchangeCollect):
         return sorted(records, key=order, reverse=True)
 
     def copy_files(self) -> None:
-        """Collect one student after the other, and note who was not collected and why."""
+        """Collect one student after the other; record who was not collected, and why."""
         course, lesson = Course(Path(self.coursedir.root)), self.coursedir.assignment_id
         reasons: dict[str, str | None] = {item["username"]: None for item in self.src_records}
         known = {*reasons, *_names_of_class(self.coursedir)}
         reasons |= {name: why for name, why in self._not_taken.items() if name in known}
-        notes: dict[str, list[str]] = {}  # on whose folder is collected now
+        notes: dict[str, list[str]] = {}  # for students whose folder is collected now
         for record in (item["record"] for item in self.src_records):
             try:
                 ignored = self._collect(record)
@@ -128,7 +130,7 @@ class CollectFiles(ExchangeCollect):
         course.note_collected(lesson, notes)
 
     def _collect(self, record: Record) -> list[str] | None:
-        """Copy a student's folder if it is new, newer than what was collected, or not the same any more.
+        """Copy a student's folder if it is new, newer than the collected one, or has changed.
 
         Return the files that nbgrader's settings leave out, or None if nothing was copied.
         """
@@ -149,19 +151,20 @@ class CollectFiles(ExchangeCollect):
         with TemporaryDirectory() as folder:
             copy = Path(folder, "copy")
             said["digest"] = self._copy(record, copy)
-            record = replace(record)  # which looks again: it may have changed until it was copied
+            record = replace(record)  # without the cached time, which may be outdated
             said["changed"] = str(record.changed)
-            # The folder may only have been touched, and the instructor have corrected what was collected.
+            # The folder may only have been touched, and the instructor may have corrected the
+            # collected copy.
             if not is_same_folder or before.get("digest") != said["digest"]:
                 stamp = write_time(record.handed_in)
                 (copy / TIMESTAMP).write_text(stamp, encoding="utf-8")
-                ignored = self._put(copy, dest)
-        note.unlink(missing_ok=True)  # another instructor's, where a group shares the course
+                ignored = self._replace_collected(copy, dest)
+        note.unlink(missing_ok=True)  # it may be another instructor's, if a group shares the course
         note.write_text(json.dumps(said), encoding="utf-8")
         return ignored
 
     def _may_replace(self, dest: Path, record: Record, before: Mapping[str, str]) -> bool:
-        """Tell whether there may be more than was collected; `before` is the note of the same folder."""
+        """Tell whether there may be more than was collected; `before` is the note on the same folder."""
         if before:
             return self.update and before.get("changed") != str(record.changed)
         with opened(dest, dest.parent) as place:
@@ -169,8 +172,8 @@ class CollectFiles(ExchangeCollect):
         is_newer = self.update and (stamp is None or record.handed_in > stamp)
         return is_newer or (self.before_duedate and record.handed_in != stamp)
 
-    def _put(self, copy: Path, dest: Path) -> list[str]:
-        """Put a copy in the place of what was collected, once it is whole; name what is left out."""
+    def _replace_collected(self, copy: Path, dest: Path) -> list[str]:
+        """Replace what was collected by a complete copy; return the files that are left out."""
         new = dest.with_name(f".{dest.name}.collecting")
         if new.exists():
             rmtree(str(new))
@@ -197,7 +200,7 @@ class CollectFiles(ExchangeCollect):
             src, src.parent, limits.FOLDER_ENTRIES, limits.FOLDER_DEPTH
         ):
             if reason and path == PurePosixPath():
-                raise reason  # nothing of it can be read
+                raise reason  # nothing in it can be read
             if same_name(path.parts[0]) == TIMESTAMP:
                 continue
             try:
@@ -218,7 +221,7 @@ class CollectFiles(ExchangeCollect):
 
 
 def _names_of_files(folder: Path) -> set[str]:
-    """Return the paths of the files in a folder, but for those that programs leave there."""
+    """Return the paths of the files in a folder, without those that programs leave there."""
     paths = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
     return {
         shown_name(str(path), LONGEST_NAME)
@@ -229,7 +232,7 @@ def _names_of_files(folder: Path) -> set[str]:
 
 
 def _read_note(path: Path) -> dict[str, str]:
-    """Return what is known about the folder that was collected: its name, last change, and digest."""
+    """Return the note on the folder that was collected: its name, last change, and digest."""
     try:
         return dict(json.loads(path.read_bytes()))
     except (OSError, ValueError, TypeError):  # collected by other means
@@ -237,7 +240,7 @@ def _read_note(path: Path) -> dict[str, str]:
 
 
 def _read_own(folder: Folder, name: str, owner: int, most: int) -> bytes:
-    """Read a file that whoever handed in the folder owns: others may write into it."""
+    """Read a file if the folder's owner owns it: others may be able to write into the folder."""
     if status(folder, name).st_uid != owner:
         raise NotTaken("a file of another account")
     return read_file(folder, name, most)
@@ -254,7 +257,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 class ReleasePages(ExchangeReleaseFeedback):
-    """Give back feedback pages, each as far as it can be; who gets none is named."""
+    """Give back feedback pages; log the name of each student whose page fails, and continue."""
 
     def copy_files(self) -> None:
         course = self.coursedir
@@ -298,7 +301,7 @@ class ReleasePages(ExchangeReleaseFeedback):
 
 
 def exchange_records(course: CourseDirectory, lesson: str) -> Mapping[str, list[Record]]:
-    """Return what nbgrader's own exchange holds of a lesson, by the student who owns it."""
+    """Return the records of a lesson in nbgrader's own exchange, by the student who owns them."""
     collect = _collector(course)
     return own_records(collect, course, lesson)[0] if collect else {}
 
@@ -306,26 +309,26 @@ def exchange_records(course: CourseDirectory, lesson: str) -> Mapping[str, list[
 def own_records(
     collect: ExchangeCollect, course: CourseDirectory, lesson: str
 ) -> tuple[dict[str, list[Record]], dict[str, str]]:
-    """Find the folders of a lesson in the exchange that are those of the students whom they name.
+    """Find a lesson's folders in the exchange that belong to the students whom they name.
 
-    A folder is a student's if the account of the student's name owns it, or if there is none of that name
-    and it is the instructor's own. Where one account owns all hand-ins, owners say nothing: there is no
-    hub, or all its servers run as one account. Still nobody but the instructor is believed to hand in
-    for a student who has an account here: that may be a stranger who comes first.
+    A folder is a student's if the account with the student's name owns it, or if there is no such
+    account and the instructor owns it. If one account owns all hand-ins, owners prove nothing:
+    there is no hub, or all its servers run as one account. Even then, only the instructor may hand
+    in for a student who has an account here: another owner may be a stranger who came first.
 
-    Return them by student, and by student named why another one was passed over.
+    Return the records by student, and by the named student why a folder was ignored.
     """
     inbound = Path(collect.root, course.course_id, "inbound")
-    found = _look_at(inbound)
+    found = _stats_by_name(inbound)
     owners = {name: one.st_uid for name, one in found.items() if stat.S_ISDIR(one.st_mode)}
-    account, instructor = functools.cache(_account), os.geteuid()
+    account, instructor = functools.cache(_account_name), os.geteuid()
     trial = f"{account(instructor)}+"  # the instructor may have tried to hand in
     hand_ins = {
         owner
         for name, owner in owners.items()
         if name.count("+") > 1 and not (owner == instructor and name.startswith(trial))
     }
-    is_shared = _one_for_all(hand_ins, course)
+    is_shared = _is_one_account_for_all(hand_ins, course)
     own: dict[str, list[Record]] = {}
     not_taken: dict[str, str] = {}
     for name in found.keys() - owners.keys():
@@ -347,26 +350,26 @@ def own_records(
 
 
 def _newest(records: list[Record]) -> list[Record]:
-    """Return as many as are compared: one student may have filled the exchange with folders."""
+    """Return the newest records, as many as are compared: a student may have filled the exchange."""
     return sorted(records, key=lambda record: record.time)[-limits.EXCHANGE_FOLDERS :]
 
 
-def _look_at(inbound: Path) -> dict[str, os.stat_result]:
-    """Return what is in the exchange, by name; no link is followed."""
+def _stats_by_name(inbound: Path) -> dict[str, os.stat_result]:
+    """Return the `os.stat` results of everything in the exchange, by name; follow no link."""
     found: dict[str, os.stat_result] = {}
     with contextlib.suppress(OSError), os.scandir(inbound) as entries:
         for entry in entries:
-            with contextlib.suppress(OSError):  # taken away meanwhile
+            with contextlib.suppress(OSError):  # deleted in the meantime
                 found[entry.name] = entry.stat(follow_symlinks=False)
     return found
 
 
-def _one_for_all(owners: set[int], course: CourseDirectory) -> bool:
-    """Tell whether one account owns all folders, and is no student's who was the first to hand in."""
+def _is_one_account_for_all(owners: set[int], course: CourseDirectory) -> bool:
+    """Tell whether one account owns all folders, and is not just the first student to hand in."""
     if len(owners) != 1:
         return False
     (owner,) = owners
-    return owner == os.geteuid() or _account(owner) not in _names_of_class(course)
+    return owner == os.geteuid() or _account_name(owner) not in _names_of_class(course)
 
 
 def _names_of_class(course: CourseDirectory) -> set[str]:
@@ -374,8 +377,8 @@ def _names_of_class(course: CourseDirectory) -> set[str]:
         return {one.id for one in class_list(Course(Path(course.root)), gradebook)}
 
 
-def _account(user: int | None) -> str:
-    """Return the name of an account, or what to call one without."""
+def _account_name(user: int | None) -> str:
+    """Return the name of an account, or a description if it has none."""
     try:
         return pwd.getpwuid(user).pw_name if user is not None else "nobody any more"
     except (KeyError, OverflowError):
@@ -391,13 +394,13 @@ def _has_account(name: str) -> bool:
 
 
 def has_inbound(course: CourseDirectory) -> bool:
-    """Tell whether students can hand in by an exchange."""
+    """Tell whether students can hand in through an exchange."""
     collect = _collector(course)
     return collect is None or Path(collect.root, course.course_id, "inbound").is_dir()
 
 
 def _collector(course: CourseDirectory) -> ExchangeCollect | None:
-    """Return nbgrader's own collector; None where the exchange is of another kind."""
+    """Return nbgrader's own collector; None if the exchange is of another kind."""
     collect = ExchangeFactory(parent=course).collect
     return (
         collect(coursedir=course, parent=course) if issubclass(collect, ExchangeCollect) else None

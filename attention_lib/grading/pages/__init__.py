@@ -1,1 +1,1 @@
-"""Feedback pages without scripts, and the rubric that a marker sees."""
+"""Write feedback pages without scripts, and the rubric that a marker sees."""

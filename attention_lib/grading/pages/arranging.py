@@ -21,14 +21,14 @@ from attention_lib.grading.terminal import first_few, printable, shown_name
 
 EXERCISE_HEADING = re.compile(r"^#+ Exercise: ", re.MULTILINE)
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
-ANSWER_IDS = ("added-", "earlier-")  # what ids begin with of cells that are not of this lesson
+ANSWER_IDS = ("added-", "earlier-")  # id prefixes of cells that are not the lesson's
 NOT_ATTEMPTED = "Not attempted."
 NO_RESPONSE = "No response."  # nbgrader's own comment on such an answer
-PAGE_DATA = "feedback_page"  # in a cell's metadata, or a page's resources: what the template shows
+PAGE_DATA = "feedback_page"  # key in a cell's metadata, or a page's resources, for the template
 
 
 class ReadGrades(GetGrades):
-    """nbgrader's GetGrades, which also tells a mark of zero from an answer that nobody has read."""
+    """nbgrader's GetGrades, which also distinguishes a mark of zero from an answer nobody has read."""
 
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
@@ -51,7 +51,7 @@ class ReadGrades(GetGrades):
         return nb, resources
 
     def _time_of(self, handed_in: datetime | None, place: dict[str, Any]) -> str:
-        """Say when a notebook was handed in or, if nobody knows, when its file was made."""
+        """Return when a notebook was handed in or, if unknown, when its file was last changed."""
         if handed_in is not None:
             return f"handed in {handed_in:%Y-%m-%d %H:%M} UTC"
         course = CourseDirectory(config=self.config)
@@ -60,18 +60,18 @@ class ReadGrades(GetGrades):
         try:
             seconds = max(file.lstat().st_mtime for file in folder.glob("*.ipynb"))
             return f"collected {datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
-        except (OSError, OverflowError, ValueError):  # no file, or no time that a calendar has
+        except (OSError, OverflowError, ValueError):  # no file, or a time that no calendar has
             return ""
 
 
 def _name_of(student: Any) -> str:
-    """Return a student's name, and the id of the folders."""
+    """Return a student's name with the id of the folders."""
     full = " ".join(part for part in (student.first_name, student.last_name) if part)
     return f"{shown_name(full)} ({shown_name(student.id)})" if full else shown_name(student.id)
 
 
 def _show_grade(cell: NotebookNode, grades: dict[str, Any], comments: dict[str, str]) -> None:
-    """Write a cell's grade and comment where nbgrader's template and the summary look for them."""
+    """Write a cell's grade and comment where nbgrader's template and the summary read them."""
     mark = cell.metadata.get("nbgrader", {})
     if is_solution(cell) or is_task(cell):
         said = comments[mark["grade_id"]]
@@ -88,7 +88,7 @@ def _show_grade(cell: NotebookNode, grades: dict[str, Any], comments: dict[str, 
 
 
 class ArrangeFeedback(Preprocessor):
-    """Leave exercises and the student's cells in view, fold the rest, and list the exercises.
+    """Leave exercises and the student's cells open, fold the rest, and list the exercises.
 
     It runs after the grades have been read.
     """
@@ -108,17 +108,17 @@ class ArrangeFeedback(Preprocessor):
             }
         _title_stretches(cells, folded)
         nb.cells = cells
-        resources[PAGE_DATA] = [_row(cell) for cell in cells if _is_graded(cell)]
-        resources["stopped_cells"] = _stopped(cells)
+        resources[PAGE_DATA] = [_summary_row(cell) for cell in cells if _is_graded(cell)]
+        resources["stopped_cells"] = _stopped_cells(cells)
         resources["lesson_title"] = title_of(nb)
         return nb, resources
 
 
 def _split(cells: list[NotebookNode]) -> tuple[list[NotebookNode], list[bool]]:
-    """Return the cells, cut where an exercise begins inside one, and which of them are folded."""
+    """Return the cells, split where an exercise begins inside one, and which of them are folded."""
     pieces: list[NotebookNode] = []
     folded: list[bool] = []
-    in_statement = False  # between an exercise's heading and what is graded
+    in_statement = False  # between an exercise's heading and its graded cell
     for cell in cells:
         if not _is_of_the_lesson(cell):
             pieces.append(cell)
@@ -141,7 +141,7 @@ def _split(cells: list[NotebookNode]) -> tuple[list[NotebookNode], list[bool]]:
 
 
 def _is_of_the_lesson(cell: NotebookNode) -> bool:
-    """Tell whether a cell is only to be read: no answer, check, setup, or cell of the student's."""
+    """Tell whether a cell is only to be read: not an answer, check, setup, or student's cell."""
     marks = cell.metadata.get("nbgrader", {})
     if marks.get("grade") or marks.get("solution") or "setup" in cell.metadata.get("tags", []):
         return False
@@ -154,23 +154,23 @@ def _is_graded(cell: NotebookNode) -> bool:
     return bool(marks.get("grade") or marks.get("task"))
 
 
-def _stopped(cells: list[NotebookNode]) -> str:
-    """Name the student's cells that stopped with an error."""
+def _stopped_cells(cells: list[NotebookNode]) -> str:
+    """Return the names of the student's cells that stopped with an error."""
     return first_few(
         [
             f"{cell.metadata.get('nbgrader', {}).get('grade_id', 'another cell')} "
-            f"({printable(errors[-1].ename)[:40]})"  # what was stopped shows its own error before
+            f"({printable(errors[-1].ename)[:40]})"  # a stop adds its error after the cell's own
             for cell in cells
             if cell.cell_type == "code" and not _is_graded(cell)
             if (errors := [one for one in cell.outputs if one.output_type == "error"])
-            and errors[-1].ename != "NotImplementedError"  # of an answer as it was given out
+            and errors[-1].ename != "NotImplementedError"  # a placeholder raises it
         ],
         5,
     )
 
 
 def _title_stretches(cells: list[NotebookNode], folded: list[bool]) -> None:
-    """Name each folded stretch after the first heading in it."""
+    """Name each folded stretch of cells after its first heading."""
     first: NotebookNode | None = None
     for cell, is_folded in zip(cells, folded, strict=True):
         if not is_folded:
@@ -182,10 +182,10 @@ def _title_stretches(cells: list[NotebookNode], folded: list[bool]) -> None:
             first.metadata[PAGE_DATA].setdefault("heading", heading[1].replace("`", ""))
 
 
-def _row(cell: NotebookNode) -> dict[str, Any]:
-    """Return what the summary shows of one exercise."""
+def _summary_row(cell: NotebookNode) -> dict[str, Any]:
+    """Return the summary's row of one exercise."""
     marks = cell.metadata.nbgrader
-    sentence = printable(_sentence(cell))
+    sentence = printable(_check_message(cell))
     comment = " ".join((marks.get("comment") or "").split())
     if marks.get("blank"):
         sentence = NOT_ATTEMPTED
@@ -207,8 +207,8 @@ def _row(cell: NotebookNode) -> dict[str, Any]:
     }
 
 
-def _sentence(cell: NotebookNode) -> str:
-    """Return what the check said, in its own words; check cells have outputs of the grader alone."""
+def _check_message(cell: NotebookNode) -> str:
+    """Return the check's message; check cells have only the grader's outputs."""
     if cell.cell_type != "code" or cell.metadata.nbgrader.get("solution"):
         return ""
     for output in cell.outputs:

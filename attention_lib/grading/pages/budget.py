@@ -1,4 +1,4 @@
-"""Count what one page may still show in HTML elements and CPU time, and limit each piece of it."""
+"""Keep a page's budget of HTML elements, CPU time, pixels and formulas; limit each piece of it."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from jinja2.runtime import Context
 from attention_lib.grading import limits
 from attention_lib.grading.resource_limits import TooSlow, cpu_limit
 
-KEY = "attention_lib_budget"  # among a page's resources
+KEY = "attention_lib_budget"  # key in a page's resources
 TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
-# Void elements, and those whose end tag may be left out.
+# Void elements, and elements whose end tag may be left out.
 NOT_NESTED = frozenset(
     "br col dd dt hr img input li p tbody td tfoot th thead tr wbr".split()  # noqa: SIM905
 )
 
-# A formula that defines its own commands can double itself as often as it likes.
+# TeX that defines its own commands can double a formula any number of times.
 TEX_DEFINITION = re.compile(r"\\([egx]?def|let|(re)?new(command|environment)|Declare\w+|require)\b")
 
 
 class TooRich(ValueError):
-    """Something is not rendered, as it would take too much; the text says why, as a sentence."""
+    """Something is not rendered, because it would use too much; the text is a sentence that says why."""
 
 
 class Budget:
-    """What a page may still take."""
+    """The budget that is left for a page."""
 
     def __init__(self) -> None:
         self._elements = limits.PAGE_ELEMENTS
@@ -46,7 +46,7 @@ class Budget:
         Raises
         ------
         TooRich
-            If it takes too long, or those before it did.
+            If the piece takes too long, or earlier pieces used up the time.
         """
         if self._seconds <= 0:
             raise TooRich("The page above took too long to render.")
@@ -60,13 +60,13 @@ class Budget:
             self._seconds -= time.process_time() - began
 
     def take(self, elements: int) -> None:
-        """Use up some of the elements, or raise TooRich if one piece may not have so many."""
+        """Use up elements of the budget, or raise TooRich if one piece may not have so many."""
         if elements > min(limits.PIECE_ELEMENTS, self._elements):
             raise TooRich("It has more parts than are shown.")
         self._elements -= elements
 
     def draw(self, pixels: int, times: int) -> None:
-        """Use up the pixels of a picture with so many frames, or raise TooRich."""
+        """Use up the pixels of all frames of a picture, or raise TooRich."""
         if pixels > limits.PICTURE_PIXELS:
             most = limits.PICTURE_PIXELS // 1_000_000
             raise TooRich(f"It has more than {most} megapixels.")
@@ -75,7 +75,7 @@ class Budget:
         self._pixels -= pixels * times
 
     def typeset(self, shown: str) -> None:
-        """Use up the formulas in HTML that MathJax will draw, or raise TooRich."""
+        """Use up the formulas that MathJax will render in this HTML, or raise TooRich."""
         text = html.unescape(shown)
         if TEX_DEFINITION.search(text):
             raise TooRich("It defines commands of TeX.")
@@ -92,13 +92,13 @@ def budget_of(context: Context) -> Budget:
 
 
 def budget_in(resources: dict[str, Any]) -> Budget:
-    """Return the budget of the page that has these resources."""
+    """Return the budget of the page with these resources."""
     budget: Budget = resources.setdefault(KEY, Budget())
     return budget
 
 
 def require_bounds(markup: str) -> None:
-    """Raise TooRich if HTML has too many tags, or nests them too deeply; it need not be valid."""
+    """Raise TooRich if HTML, valid or not, has too many tags or nests them too deeply."""
     if markup.count("<") > limits.PIECE_ELEMENTS:
         raise TooRich("It has more parts than are shown.")
     depth, is_open = 0, Counter[str]()

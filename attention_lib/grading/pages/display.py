@@ -1,11 +1,11 @@
 """Sanitize the HTML and Markdown of submissions by allow-lists, for feedback and formgrader.
 
-nbconvert can sanitize HTML outputs by itself, but then drops figures and colors, and leaves the
-HTML in Markdown cells as it is. These Jinja filters replace its own in both of nbgrader's pages.
-What has too many parts, or takes too long to render, they show as plain text.
+nbconvert can sanitize HTML outputs itself, but then it drops figures and colors, and it does not
+sanitize the HTML in Markdown cells. These Jinja filters replace its own in both of nbgrader's
+pages. Content with too many parts, or too slow to render, is shown as plain text.
 
-bleach is what nbconvert sanitizes with. nh3 would save 4 of the 40 ms that a page takes, but no limit on
-CPU time interrupts it, and it drops unknown tags where bleach shows them: in `i<n and j>0`, words.
+nbconvert sanitizes with bleach. nh3 would save 4 of the 40 ms that a page takes, but no limit on
+CPU time interrupts it, and it drops unknown tags, which bleach shows: in `i<n and j>0`, words.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _EXTRA_TAGS = """
 """
 _ATTRIBUTES = """
     align alt aria-label class colspan data-outcome height role rowspan style title width
-"""  # no id: it could be one by which nbgrader's pages find their own elements
+"""  # no id: nbgrader's pages find their own elements by id
 _CSS = """
     background background-color border border-bottom border-collapse border-left border-radius
     border-right border-spacing border-top color display flex-wrap font-family font-size
@@ -55,19 +55,21 @@ _CSS = """
 ALLOWED_TAGS = bleach.ALLOWED_TAGS | set(_EXTRA_TAGS.split())
 ALLOWED_ATTRIBUTES = frozenset(_ATTRIBUTES.split())
 CSS_SANITIZER = CSSSanitizer(allowed_css_properties=_CSS.split())
-# CSS functions that fetch nothing; a call's name, or a backslash, which could hide one.
+# Allowed CSS functions, which fetch nothing. The pattern finds the name of each call, and a
+# backslash, which could hide one.
 ALLOWED_CSS_FUNCTIONS = {"rgb", "rgba", "hsl", "hsla", "linear-gradient"}
 CSS_CALL = re.compile(r"([^\s,:;()]*)\(|\\")
-NEGATIVE = re.compile(r"-\s*[\d.]")  # which moves an element out of its place
-# Of panels, tables and colored code. With others in nbgrader's pages, an element could cover all.
+NEGATIVE = re.compile(r"-\s*[\d.]")  # moves an element out of its place
+# Classes of panels, tables and colored code. With other classes of nbgrader's pages, an element
+# could cover the whole page.
 ALLOWED_CLASSES = re.compile(r"attention-\w+|dataframe|anchor-link|highlight|hl-\w+|[a-z]{1,2}\d?")
-# Nothing inside is drawn outside of it, or takes a click there, and it ends on some screen.
+# Nothing inside is drawn or takes a click outside of it, and its height is limited.
 CONTAINER = """\
 <div{} style="max-height:20000px;overflow:auto"><div style="contain:paint;overflow:auto">{}</div></div>"""
 NO_FORMULAS = ' class="tex2jax_ignore"'  # for MathJax, which formgrader has
 SPAN = re.compile(r"[1-9]\d?")  # rows or columns of a table
-REORDERS = re.compile("[\u202a-\u202e\u2066-\u2069]")  # the letters of a line
-ESCAPE = re.compile(r"\x1b(?!\[[0-9;]{0,30}m)")  # but for colors
+REORDERS = re.compile("[\u202a-\u202e\u2066-\u2069]")  # these change the order of letters in a line
+ESCAPE = re.compile(r"\x1b(?!\[[0-9;]{0,30}m)")  # all but the codes for colors
 
 logger = logging.getLogger(__name__)
 _highlight = Highlight2HTML()
@@ -77,11 +79,11 @@ class TooManyPictures(ValueError):
     """A cell's pictures are shown so often that the page would become too large."""
 
 
-NOT_RENDERED = (InvalidNotebook, RecursionError, TooManyPictures)  # for what a student wrote
+NOT_RENDERED = (InvalidNotebook, RecursionError, TooManyPictures)  # because of a student's text
 
 
 class Shown(str):
-    """HTML that has been cleaned and bounded. nbconvert's templates filter some of it twice."""
+    """HTML that is already cleaned and bounded: nbconvert's templates filter some of it twice."""
 
 
 def clean_html(markup: str | bytes) -> str:
@@ -102,7 +104,9 @@ def show_html(context: Context, markup: str | bytes) -> Shown:
     if isinstance(markup, Shown):
         return markup
     source = markup.decode() if isinstance(markup, bytes) else str(markup)
-    return _bounded(context, source, lambda: _contained(context, source, NO_FORMULAS))
+    return _within_budget(
+        context, source, lambda: _cleaned_in_container(context, source, NO_FORMULAS)
+    )
 
 
 @pass_context
@@ -113,11 +117,11 @@ def markdown2html(context: Context, source: str) -> Shown:
     """
 
     def render() -> str:
-        shown = _contained(context, _render(context, source))
+        shown = _cleaned_in_container(context, _render(context, source))
         budget_of(context).typeset(shown)
         return shown
 
-    shown = _bounded(context, source, render)
+    shown = _within_budget(context, source, render)
     return Shown(shown + link_to_next(context.get("cell") or {}))
 
 
@@ -126,16 +130,16 @@ def markdown2html_without_math(context: Context, source: str) -> Shown:
     """Render a cell's Markdown for pages without scripts: formulas are shown as TeX."""
 
     def render() -> str:
-        return _contained(context, _render(context, source, _TexAsCode))
+        return _cleaned_in_container(context, _render(context, source, _TexAsCode))
 
-    return _bounded(context, source, lambda: _cached(context, source, render))
+    return _within_budget(context, source, lambda: _cached(context, source, render))
 
 
 @pass_context
 def highlight_code(
     context: Context, source: str, language: str | None = None, metadata: Any = None
 ) -> Shown:
-    """Show code in color, as nbconvert does, in the order in which Python reads it."""
+    """Highlight code as nbconvert does, in the order in which Python reads it."""
     source = REORDERS.sub(lambda match: f"\\u{ord(match[0]):x}", source)
     if len(source) > 20_000:
         return _as_code(source)
@@ -143,34 +147,34 @@ def highlight_code(
     def render() -> str:
         return str(_highlight(source, language, metadata))
 
-    return _bounded(context, source, lambda: _cached(context, source, render), _as_code)
+    return _within_budget(context, source, lambda: _cached(context, source, render), _as_code)
 
 
 @pass_context
 def ansi2html(context: Context, source: str) -> Shown:
-    """Show text with a terminal's colors, as nbconvert does, and with no other of its commands."""
+    """Show text with a terminal's colors, as nbconvert does, but without other escape codes."""
     text = source[: limits.CELL_CHARACTERS]
     if len(text) < len(source):
         text += NOT_ALL
     text = ESCAPE.sub("", text)
-    return _bounded(context, text, lambda: ansi.ansi2html(text), _as_text)
+    return _within_budget(context, text, lambda: ansi.ansi2html(text), _as_text)
 
 
 def strip_files_prefix(text: str) -> str:
-    """Return HTML as it is. nbconvert's filter mends links that notebooks had before 2014."""
+    """Return HTML unchanged. nbconvert's filter fixes links in notebooks from before 2014."""
     return text
 
 
 NOT_ALL = "\n[The rest is left out: it is too long.]"
 
 
-def _bounded(
+def _within_budget(
     context: Context,
     source: str,
     render: Callable[[], str],
     plain: Callable[[str], Shown] | None = None,
 ) -> Shown:
-    """Render a piece of a page, or show its source as plain text where that takes too much."""
+    """Render a piece of a page, or show its source as plain text if that takes too much."""
     budget, why = budget_of(context), ""
     try:
         with budget.piece():
@@ -180,19 +184,19 @@ def _bounded(
     except TooRich as problem:
         why = f"{problem} It is shown as plain text."
         logger.info("Shown as plain text: %s", problem)
-    except NOT_RENDERED as problem:  # a picture that is missing, or text nested too deeply
+    except NOT_RENDERED as problem:  # a missing picture, or text nested too deeply
         logger.info("Shown as plain text: %r", problem)
     except Exception:
         logger.warning("Shown as plain text: rendering it failed", exc_info=True)
     return plain(source) if plain else _as_paragraph(source, why)
 
 
-# By kind and text of a lesson's cell: its HTML, which is the same on each page of a class.
+# Cache of the HTML of a lesson's cells, by kind and text: it is the same on each page of a class.
 _lesson_html: dict[tuple[str, str], str] = {}
 
 
 def _cached(context: Context, source: str, render: Callable[[], str]) -> str:
-    """Render text of the lesson once in the life of this process, and all else each time."""
+    """Render text of the lesson once in this process, and other text each time."""
     cell = context.get("cell") or {}
     of_lesson = cell.get("metadata", {}).get(PAGE_DATA, {}).get("of_lesson")
     if not of_lesson or source != cell["source"] or cell.get("attachments"):
@@ -205,14 +209,14 @@ def _cached(context: Context, source: str, render: Callable[[], str]) -> str:
     return _lesson_html[key]
 
 
-def _contained(context: Context, markup: str, attributes: str = "") -> str:
+def _cleaned_in_container(context: Context, markup: str, attributes: str = "") -> str:
     require_bounds(markup)
     shown = leave_out_pictures(clean_html(markup), budget_of(context))
     return CONTAINER.format(attributes, shown)
 
 
 class _TexAsCode(IPythonRenderer):
-    """Shows formulas in the style of code."""
+    """A renderer that shows formulas like code."""
 
     def inline_math(self, body: str) -> str:
         return f'<code class="attention-tex">{self.escape_html(body.strip())}</code>'
@@ -232,15 +236,15 @@ def _render(
     pictures = _Pictures((context.get("cell") or {}).get("attachments", {}))
     renderer = renderer_class(escape=False, attachments=pictures, exclude_anchor_links=True)
     rendered = MarkdownWithMath(renderer=renderer).render(source)
-    # A character of code may take a tag, of some 40 characters.
+    # A tag of about 40 characters may be added to each character of code.
     if len(rendered) > 40 * len(source) + pictures.characters:
         raise TooRich("It grows too much.")
     return rendered
 
 
 def _as_text(source: str) -> Shown:
-    """Show text without the commands of a terminal."""
-    return Shown(html.escape(ansi.strip_ansi(_cut(source))))
+    """Show text without a terminal's escape codes."""
+    return Shown(html.escape(ansi.strip_ansi(_shortened(source))))
 
 
 def _as_code(source: str) -> Shown:
@@ -249,16 +253,16 @@ def _as_code(source: str) -> Shown:
 
 def _as_paragraph(source: str, why: str) -> Shown:
     note = f"<p><em>{html.escape(why)}</em></p>" if why else ""
-    return Shown(f"<pre>{html.escape(_cut(source))}</pre>{note}")
+    return Shown(f"<pre>{html.escape(_shortened(source))}</pre>{note}")
 
 
-def _cut(text: str) -> str:
+def _shortened(text: str) -> str:
     most = 20_000
     return text if len(text) <= most else text[:most] + NOT_ALL
 
 
 class _Pictures(dict[str, dict[str, str]]):
-    """The pictures pasted into a cell. Each may be shown twice on average."""
+    """The pictures pasted into a cell. On average each may be shown twice."""
 
     def __init__(self, pictures: dict[str, dict[str, str]]) -> None:
         super().__init__(pictures)
@@ -307,7 +311,8 @@ HIDDEN_FAILED = (
 class HideChecks(ClearHiddenTests):
     """nbgrader's ClearHiddenTests for feedback pages, with the setting that HTML exporters pass.
 
-    nbgrader leaves the tracebacks of hidden tests, and stops at its marks in cells of the student's.
+    nbgrader's own leaves the tracebacks of hidden tests, and stops at its marks in a student's
+    cells.
     """
 
     display_data_priority = List(NbGraderPreprocessor.display_data_priority.default()).tag(
@@ -325,7 +330,7 @@ class HideChecks(ClearHiddenTests):
 
 
 def _without_hidden_tests(outputs: list[NotebookNode]) -> list[NotebookNode]:
-    """Return what may be shown of a test cell: of a teacher's own, only a sentence of the grader's."""
+    """Return the outputs of a test cell to show; of a teacher's own test, only the grader's sentence."""
     for output in outputs:
         verdict = output.get("metadata", {}).get("attention_lib", {})
         if verdict.get("own"):

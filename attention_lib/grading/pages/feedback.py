@@ -1,7 +1,7 @@
-"""Export feedback pages as HTMLExporter does, within limits, with cached templates, parsed once.
+"""Export feedback pages like HTMLExporter, but within limits, and with cached templates.
 
 HTMLExporter compiles its templates for each page, and parses each finished page with BeautifulSoup
-to give pictures an alternative text. That takes two thirds of its time.
+to add alternative texts to pictures. That takes two thirds of its time.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _TemplateCache(BytecodeCache):
         self._bytecode[bucket.key] = bucket.bytecode_to_string()
 
 
-# Jinja compiles context filters differently: one cache per set of them.
+# Jinja compiles context filters differently: use one cache per set of them.
 _template_caches: defaultdict[frozenset[str], _TemplateCache] = defaultdict(_TemplateCache)
 
 
@@ -61,7 +61,7 @@ class _PageKeeper(TemplateExporter):
 class FeedbackExporter(HTMLExporter, _PageKeeper):
     """HTMLExporter with cached templates; alternative texts are added by a regular expression.
 
-    A notebook that takes too much time or memory gets a page with its points alone.
+    For a notebook that takes too much time or memory, the page shows only its points.
     """
 
     points_alone = Bool(False, help="Write pages without the notebook.").tag(config=True)
@@ -97,7 +97,7 @@ class FeedbackExporter(HTMLExporter, _PageKeeper):
 
 
 def _without_contents(nb: NotebookNode) -> NotebookNode:
-    """Return a notebook of the graded cells alone, empty, below a sentence that says so."""
+    """Return a notebook of only the graded cells, without contents, below a sentence that says so."""
     note = (
         "**This notebook takes too long, or too much memory, to be shown. Below are its points.**"
     )
@@ -106,14 +106,14 @@ def _without_contents(nb: NotebookNode) -> NotebookNode:
         if "nbgrader" in cell.metadata:
             empty = {**cell, "source": ""}
             if cell.cell_type == "code":
-                empty["outputs"] = _verdicts(cell)
+                empty["outputs"] = _empty_outputs_with_verdicts(cell)
             empty.pop("attachments", None)
             cells.append(empty)
     return from_dict({**nb, "cells": cells})
 
 
-def _verdicts(cell: NotebookNode) -> list[NotebookNode]:
-    """Return what a check decided, with nothing to be shown where it stands."""
+def _empty_outputs_with_verdicts(cell: NotebookNode) -> list[NotebookNode]:
+    """Return what a check decided, as outputs that show nothing."""
     if not cell.metadata.nbgrader.get("grade") or cell.metadata.nbgrader.get("solution"):
         return []
     metadata = [output.get("metadata", {}) for output in cell.outputs]

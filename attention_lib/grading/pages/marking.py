@@ -1,4 +1,4 @@
-"""Show the rubric and the model answer below an answer in words, in formgrader alone."""
+"""Show the rubric and the model answer below an answer in words, only in formgrader."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from attention_lib.checks.exercise import Exercise
 from attention_lib.exercises import EXERCISES
 from attention_lib.exercises.model_answers import model_answer
 
-NEXT = "attention_next_unmarked"  # in the metadata of a rubric's cell
-KEY = "n"  # with Alt, or what else the browser asks for
+NEXT = "attention_next_unmarked"  # key in the metadata of a rubric's cell
+KEY = "n"  # with Alt, or the browser's own keys for access keys
 
 
 class ShowRubric(Preprocessor):
-    """Adds a cell below each answer in words, to the page of the marker.
+    """Adds a cell below each answer in words, on the marker's page.
 
-    It changes no notebook, and no page but formgrader's: that one alone is made with a
-    `submission_id` among its resources.
+    It changes no notebook, and no page but formgrader's: only that one has a `submission_id` in its
+    resources.
     """
 
     enabled = Bool(True).tag(config=True)
@@ -51,7 +51,7 @@ class ShowRubric(Preprocessor):
         return nb, resources
 
     def _next_unmarked(self, resources: dict[str, Any]) -> tuple[str, int]:
-        """Return where the next submission is that waits for a marker, and how many others do."""
+        """Return the address of the next submission to be marked, and the number of all others."""
         url = CourseDirectory(config=self.config).db_url
         names = resources["notebook_id"], resources["assignment_id"]
         with Gradebook(url) as gradebook:
@@ -67,7 +67,7 @@ class ShowRubric(Preprocessor):
 def link_to_next(cell: Mapping[str, Any]) -> str:
     """Return the "next unmarked" link below a rubric. A student's HTML may not set access keys.
 
-    Only `ShowRubric` makes such a cell. A submission's own metadata is not kept.
+    Only `ShowRubric` makes such a cell: a submission's own metadata is dropped.
     """
     unmarked = cell.get("metadata", {}).get(NEXT)
     if unmarked is None:

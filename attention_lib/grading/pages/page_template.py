@@ -1,7 +1,7 @@
-"""The Jinja template of feedback pages: no script, no font or style from a server.
+"""The Jinja template of feedback pages: no script, and no font or style from a server.
 
-It stands in a module, so that it is installed with the library and part of its fingerprint. The
-blocks that it does not override, for outputs, are nbconvert's.
+It is in a Python module, so that it is installed with the library and part of its fingerprint.
+Blocks for outputs, which it does not override, are nbconvert's.
 """
 
 from __future__ import annotations

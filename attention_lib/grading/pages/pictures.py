@@ -20,18 +20,19 @@ from attention_lib.grading.pages.budget import Budget, TooRich, budget_in
 
 FORMATS = ("PNG", "JPEG", "GIF")
 NOT_KNOWN = "It is not a PNG, JPEG or GIF that can be read."
-SHORTEST = 24  # bytes: what is shorter ends before its size, and a browser draws nothing
-NOT_READ = (  # what Pillow raises for damaged files
+SHORTEST = 24  # bytes: a shorter file ends before its size, and a browser draws nothing
+NOT_READ = (  # raised by Pillow for damaged files
     OSError, ValueError, TypeError, IndexError, SyntaxError, struct.error,
 )  # fmt: skip
-# base64 alone: what else a browser decodes, such as percent signs, is not measured here.
+# Only base64: a browser also decodes other forms, such as percent signs, which are not measured
+# here.
 ADDRESS = re.compile(r"data:image/(?:png|jpeg|gif);base64,([A-Za-z0-9+/=\s]*)", re.ASCII)
-# As a sanitizer writes it: each value in quotes that it does not contain.
+# An img tag as a sanitizer writes it: each value in quotes that it does not contain.
 IMG = re.compile(r"""<img(?: [^\s"'=>]+=(?:"[^"]*"|'[^']*'))*(?: /)?>""")
 
 
 class LeaveOutPictures(Preprocessor):
-    """Replaces outputs that are pictures and too large by a sentence, on feedback and formgrader."""
+    """Replaces pictures in outputs that are too large by a sentence, in feedback and formgrader."""
 
     enabled = Bool(True).tag(config=True)
 
@@ -78,7 +79,7 @@ def draw(budget: Budget, text: str) -> None:
 
 
 def measure(content: bytes) -> tuple[int, int]:
-    """Return how many pixels a picture has, and how many frames or passes draw them.
+    """Return a picture's number of pixels, and of the frames or passes that draw them.
 
     Only headers are read.
 

@@ -1,4 +1,4 @@
-"""Read what each student did in a lesson: marks from the gradebook, findings from graded notebooks."""
+"""Read each student's results in a lesson: marks from the gradebook, findings from graded notebooks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from attention_lib.grading.judge.checking import NOT_CHECKED as NO_VERDICT
 from attention_lib.grading.lesson.markdown import title_of
 from attention_lib.grading.terminal import printable
 
-NOT_CHECKED = "not checked"  # an outcome beside those of a verdict: the check came to none
+NOT_CHECKED = "not checked"  # an outcome in addition to a verdict's: the check gave no verdict
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class Finding:
     outcome: str  # of a verdict, or NOT_CHECKED
     mistake: str = ""  # the id of a known mistake
     sentence: str = ""
-    kind: str = ""  # what is wrong, as the check compares it
+    kind: str = ""  # what is wrong, as a key to compare findings
     awaits: str = ""  # the function that an answer calls, and that is not written yet
 
     @property
     def group(self) -> str:
-        """Return what findings of one kind have in common: the mistake's id, or what the check says."""
+        """The key of findings of one kind: the mistake's id, or what the check says."""
         return self.mistake or self.kind or self.awaits or self.sentence
 
 
@@ -42,7 +42,7 @@ def _rank(finding: Finding) -> int:
 
 @dataclass
 class ClassReport:
-    """What a class did in a lesson."""
+    """The results of a class in a lesson."""
 
     lesson: str
     worth: dict[str, float]  # by exercise, in the order of the lesson
@@ -54,10 +54,10 @@ class ClassReport:
     title: str = ""  # of the lesson
 
     def groups(self, exercise: str) -> list[tuple[Finding, list[str]]]:
-        """Return who has the same finding in an exercise, right left out.
+        """Return groups of students with the same finding in an exercise, without right answers.
 
-        Known mistakes come first, then what else a check found, then what was not checked; of each
-        the most frequent first.
+        Known mistakes come first, then other findings, then answers that were not checked. In each
+        of these, the most frequent finding comes first.
         """
         students = defaultdict(list)
         first: dict[tuple[str, str], Finding] = {}
@@ -79,13 +79,13 @@ class ClassReport:
         )
 
     def total(self, student: str) -> float:
-        """Return a student's points, what it costs to be late taken off."""
+        """Return a student's points, minus the penalty for being late."""
         standing = self.standings[student]
         return sum(points or 0.0 for points in standing.points.values()) - standing.penalty
 
     @property
     def absent(self) -> dict[str, str]:
-        """By student who has not been graded, the reason."""
+        """The reason for each student who has not been graded."""
         return {
             student: reason
             for reason, students in self.away.items()
@@ -103,7 +103,7 @@ class ClassReport:
 
     @property
     def never_ran(self) -> list[str]:
-        """The students none of whose answers could be tried."""
+        """The students none of whose answers could be run."""
         tried = ("right", "wrong")
         return [
             student
@@ -113,7 +113,7 @@ class ClassReport:
 
 
 def read_class(course: Course, lesson: str) -> ClassReport:
-    """Read what a class did in a lesson; nothing is written.
+    """Read the results of a class in a lesson; write nothing.
 
     Raises
     ------
@@ -130,8 +130,8 @@ def read_class(course: Course, lesson: str) -> ClassReport:
     findings, damaged = {}, []
     for student in list(graded):
         try:
-            findings[student] = _findings(course, lesson, student)
-        except (ValueError, KeyError, TypeError, AttributeError):  # as when it was edited by hand
+            findings[student] = _findings_of_student(course, lesson, student)
+        except (ValueError, KeyError, TypeError, AttributeError):  # edited by hand, for example
             damaged.append(student)
             del graded[student]
     if not graded:
@@ -163,26 +163,26 @@ def read_class(course: Course, lesson: str) -> ClassReport:
 
 
 def points_of_lesson(course: Course, lesson: str) -> dict[str, float]:
-    """Return what each exercise is worth as given out, in the order of the lesson."""
+    """Return the released lesson's points by exercise, in the order of the lesson."""
     notebook = nbformat.read(course.released(lesson), as_version=4)
     marks = [cell.metadata.nbgrader for cell in notebook.cells if "nbgrader" in cell.metadata]
     graded = [mark for mark in marks if mark.grade or mark.get("task")]
     return {mark.grade_id.removeprefix("check_"): mark.points for mark in graded}
 
 
-def _findings(course: Course, lesson: str, student: str) -> dict[str, Finding]:
-    """Read the verdicts in the notebook as it was graded."""
+def _findings_of_student(course: Course, lesson: str, student: str) -> dict[str, Finding]:
+    """Read the verdicts in a student's autograded notebook."""
     cells = json.loads(course.autograded(lesson, student).read_bytes())["cells"]
     findings = {}
     for cell in cells:
         marks = cell["metadata"].get("nbgrader", {})
         name = str(marks.get("grade_id", "")).removeprefix("check_")
         if cell["cell_type"] == "code" and marks.get("grade") and not marks.get("solution"):
-            findings[name] = _finding(cell["outputs"])
+            findings[name] = _finding_from_outputs(cell["outputs"])
     return findings
 
 
-def _finding(outputs: list[dict[str, Any]]) -> Finding:
+def _finding_from_outputs(outputs: list[dict[str, Any]]) -> Finding:
     for output in outputs:
         verdict = output.get("metadata", {}).get("attention_lib")
         if verdict:

@@ -40,11 +40,11 @@ BAR_WIDTH, BAR_HEIGHT = 600, 22
 
 
 def as_page(report: ClassReport) -> str:
-    """Write the page: totals, then each exercise with its findings, the most frequent first."""
+    """Return the page: totals, then each exercise with its findings, the most frequent first."""
     title = f"Report on {report.title or report.lesson}"
     body = [f"<h1>{html.escape(title)}</h1>", _attendance(report), _overview(report), _legend()]
     body += ["<h2>Points</h2>", _histogram(report)]
-    body += [_exercise(report, exercise) for exercise in report.worth]
+    body += [_exercise_section(report, exercise) for exercise in report.worth]
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}'
         f'</title><meta name="viewport" content="width=device-width"><style>{STYLE}</style></head>'
@@ -53,15 +53,15 @@ def as_page(report: ClassReport) -> str:
 
 
 def _attendance(report: ClassReport) -> str:
-    """List how many were graded, and who needs attention."""
+    """Return a list of how many were graded, and who needs attention."""
     lines = [f"{len(report.standings)} graded"]
     for words, students in attention_needed(report).items():
-        lines.append(f"{len(students)} {words}: {_people(report, students)}")
+        lines.append(f"{len(students)} {words}: {_names_folded(report, students)}")
     return f"<ul>{''.join(f'<li>{line}</li>' for line in lines)}</ul>"
 
 
 def _overview(report: ClassReport) -> str:
-    """Write a line for each exercise, which leads to what its check says."""
+    """Return a table with a row for each exercise, which links to what its check says."""
     rows = []
     for exercise in report.worth:
         outcomes = report.outcomes(exercise)
@@ -77,7 +77,7 @@ def _overview(report: ClassReport) -> str:
 
 
 def _legend() -> str:
-    """Explain the colors and words for outcomes, and the signs of the table of points."""
+    """Return a legend of the colors and words for outcomes, and of the signs in the table of points."""
     words = [
         f'<dt><span style="background:{FILLS[outcome]}"></span> {WORDS.get(outcome, outcome)}</dt>'
         f"<dd>{meaning}</dd>"
@@ -88,7 +88,7 @@ def _legend() -> str:
     )
 
 
-def _exercise(report: ClassReport, exercise: str) -> str:
+def _exercise_section(report: ClassReport, exercise: str) -> str:
     worth = report.worth[exercise]
     heading = f'<section id="{exercise}"><h2>{exercise} ({worth:g} point{"s" * (worth != 1)})</h2>'
     points = [standing.points.get(exercise) for standing in report.standings.values()]
@@ -102,7 +102,7 @@ def _exercise(report: ClassReport, exercise: str) -> str:
     rows = [
         f'<tr><td class="number">{len(students)}</td><td>{html.escape(said(finding))} '
         f"<code>{html.escape(finding.mistake)}</code></td>"
-        f"<td>{_people(report, students)}</td></tr>"
+        f"<td>{_names_folded(report, students)}</td></tr>"
         for finding, students in report.groups(exercise)
     ]
     if rows:
@@ -111,15 +111,15 @@ def _exercise(report: ClassReport, exercise: str) -> str:
     return f"{''.join(parts)}</section>"
 
 
-def _people(report: ClassReport, students: list[str]) -> str:
-    """Write students' names in their order, all but the first few of them folded."""
+def _names_folded(report: ClassReport, students: list[str]) -> str:
+    """Return students' names in alphabetical order; fold all but the first few."""
     shared = Counter(report.names.values())
     names = []
     for student in students:
         name, id = report.names.get(student, ""), shown_name(student)
         name = f"{name} ({id})" if shared[name] > 1 else name
         names.append((shown_name(name) if name else id, id))
-    # Names may be written from right to left, each apart from its neighbors.
+    # bdi separates names that are written from right to left from their neighbors.
     written = [
         f'<bdi title="{html.escape(id)}">{html.escape(name)}</bdi>'
         for name, id in sorted(names, key=lambda one: one[0].casefold())
@@ -131,7 +131,7 @@ def _people(report: ClassReport, students: list[str]) -> str:
 
 
 def _outcome_bar(report: ClassReport, exercise: str) -> str:
-    """Draw the shares of the outcomes as one bar."""
+    """Return one bar with the shares of the outcomes."""
     outcomes = report.outcomes(exercise)
     x, parts = 0.0, []
     for outcome, color in FILLS.items():
@@ -147,7 +147,7 @@ def _outcome_bar(report: ClassReport, exercise: str) -> str:
 
 
 def _histogram(report: ClassReport) -> str:
-    """Draw how many students have how many points in all, in whole points."""
+    """Return a histogram of the students' total points, in whole points."""
     most = round(sum(report.worth.values()))
     totals = Counter(
         min(max(math.floor(report.total(student) + 0.5), 0), most) for student in report.standings

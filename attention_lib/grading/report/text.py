@@ -22,11 +22,11 @@ SIGNS = (
     "0 is wrong or not attempted."
 )
 MOST_GROUPS = 5  # of one exercise; the page has them all
-MOST_CHARACTERS = 160  # of what a check said
+MOST_CHARACTERS = 160  # of a check's message
 
 
 def as_text(report: ClassReport) -> str:
-    """Write who is stuck on what: for each exercise the most frequent findings first."""
+    """Return who is stuck on what: for each exercise the most frequent findings first."""
     width = max(shutil.get_terminal_size((100, 0)).columns, 60)
     lines = [attendance(report)]
     for exercise in report.worth:
@@ -44,14 +44,14 @@ def as_text(report: ClassReport) -> str:
 
 
 def _legend(report: ClassReport) -> list[str]:
-    """Say what the words for outcomes mean that stand above."""
+    """Return a legend of the outcomes that occur in the report."""
     found = {outcome for exercise in report.worth for outcome in report.outcomes(exercise)}
     words = [f"{WORDS.get(one, one)}: {MEANINGS[one]}" for one in OUTCOMES[1:] if one in found]
     return ["", f"({'; '.join(words)})"] if words else []
 
 
 def attendance(report: ClassReport) -> str:
-    """Say in a line who is there and who is not."""
+    """Return one line that says who is there and who is not."""
     parts = [f"{report.lesson}: {len(report.standings)} graded"]
     for words, students in attention_needed(report).items():
         names = ", ".join(map(shown_name, students))
@@ -66,7 +66,7 @@ def attention_needed(report: ClassReport) -> dict[str, list[str]]:
 
 
 def counts(report: ClassReport, exercise: str) -> str:
-    """Say how many answers were right, and what the others were."""
+    """Return how many answers were right, and what the others were."""
     outcomes = report.outcomes(exercise)
     words = [f"{outcomes['right']} right"]
     words += [
@@ -78,14 +78,14 @@ def counts(report: ClassReport, exercise: str) -> str:
 
 
 def short(finding: Finding) -> str:
-    """Return what a check found, on a line or two, after the id of its mistake if it has one."""
+    """Return a finding on a line or two, after the id of its mistake if it has one."""
     sentence = textwrap.shorten(said(finding), MOST_CHARACTERS, placeholder=" ...")
     return f"{finding.mistake}, {sentence}" if finding.mistake else sentence
 
 
 def said(finding: Finding) -> str:
-    """Return what a check found, and of an answer that is as it was given out, only that."""
-    # An answer that calls a stub is written itself; its sentence names the stub.
+    """Return a finding's sentence; for an unchanged answer, only that it was not attempted."""
+    # An answer that calls a stub was attempted; its sentence names the stub.
     if finding.outcome == "unattempted" and not finding.awaits:
         return WORDS["unattempted"]
     return printable(finding.sentence)

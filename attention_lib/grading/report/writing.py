@@ -28,7 +28,7 @@ def show_report(course: Course, lesson: str, in_full: bool = True) -> None:
         If nobody has been graded for the lesson.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # SQLAlchemy's, of nbgrader's queries
+        warnings.simplefilter("ignore")  # SQLAlchemy warns about nbgrader's queries
         report = read_class(course, lesson)
     page = write_report(course, report)
     if in_full:
@@ -46,7 +46,7 @@ def write_report(course: Course, report: ClassReport) -> Path:
 
 
 def as_csv(report: ClassReport) -> str:
-    """Write one line for each student and exercise; points are empty until someone marks.
+    """Return one line for each student and exercise; points are empty until someone marks.
 
     A student without a grade has lines too, with the reason as the outcome.
     """

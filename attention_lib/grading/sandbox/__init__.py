@@ -1,1 +1,1 @@
-"""The sandbox as the grader starts it and talks to it."""
+"""Start the sandbox, and talk to it from the grader."""

@@ -13,12 +13,12 @@ from pathlib import Path
 from attention_lib.grading.sandbox.errors import NoSandbox
 from attention_lib.grading.sandbox.library import PACKAGE
 
-COURSE = "/course"  # the folder of the library in the sandbox
+COURSE = "/course"  # the library's folder in the sandbox
 TMP = Path("/tmp")
 SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
-SYSTEM_PREFIXES = (Path("/usr"), Path("/usr/local"))  # of a Python that these folders show
-EXCHANGE = Path("/usr/local/share/nbgrader")  # where nbgrader's default exchange lies
-IN_A_COURSE = ("nbgrader_config.py", "classroom*", "gradebook.db")  # and in no folder of Python's
+SYSTEM_PREFIXES = (Path("/usr"), Path("/usr/local"))  # of a Python that these folders already show
+EXCHANGE = Path("/usr/local/share/nbgrader")  # nbgrader's default exchange
+IN_A_COURSE = ("nbgrader_config.py", "classroom*", "gradebook.db")  # and in no folder of Python
 NOT_PYTHONS_ALONE = (
     "Students' code is shown the whole folder of Python's environment, {environment}, and {inside} is "
     "in it: make an environment in a folder of its own (python -m venv .venv in the course's folder), "
@@ -35,11 +35,11 @@ def bubblewrap_arguments(files: Mapping[str, int], hidden: Iterable[Path] = ()) 
     files
         The library's files as open descriptors, by path below ``attention_lib``.
     hidden
-        Folders and files that must not be seen.
+        Folders and files that must not be visible.
     """
     arguments = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"]
     arguments += ["--unshare-cgroup-try", "--new-session", "--hostname", "sandbox"]
-    if os.geteuid() == 0:  # the fork server then becomes nobody, before it serves a submission
+    if os.geteuid() == 0:  # the fork server becomes nobody before it serves a submission
         for capability in ("CAP_SETUID", "CAP_SETGID"):
             arguments += ["--cap-add", capability]
         arguments[:0] = ["--cap-drop", "ALL"]
@@ -53,10 +53,10 @@ def bubblewrap_arguments(files: Mapping[str, int], hidden: Iterable[Path] = ()) 
     arguments += ["--perms", "0755", "--dir", "/etc"]
     for setting in SYSTEM_SETTINGS:
         arguments += ["--ro-bind-try", setting, setting]
-    # A shared mapping of /dev/zero would be memory that belongs to no process.
+    # A shared mapping of /dev/zero would be memory that is counted for no process.
     arguments += ["--proc", "/proc", "--dev", "/dev", "--dev-bind", "/dev/null", "/dev/zero"]
     arguments += ["--remount-ro", "/dev", "--perms", "1777", "--tmpfs", "/tmp"]
-    arguments += _python(set(hidden))
+    arguments += _python_mounts(set(hidden))
     made: set[Path] = set()
     for name, descriptor in files.items():
         path = Path(COURSE) / "attention_lib" / name
@@ -71,17 +71,17 @@ def bubblewrap_arguments(files: Mapping[str, int], hidden: Iterable[Path] = ()) 
 def hidden_paths(private: Iterable[str] = ()) -> list[Path]:
     """Return what students' code must not see: the course, this library, and these private paths.
 
-    nbgrader's exchange is among it, which holds other students' submissions.
+    This includes nbgrader's exchange, which holds other students' submissions.
 
     Raises
     ------
     NoSandbox
-        If a folder of Python's, all of which is shown, holds the course or a home directory.
+        If a folder of Python, which is shown as a whole, contains the course or a home directory.
     """
     clone = PACKAGE.parent if _is_course(PACKAGE.parent) else PACKAGE
     course = {clone.resolve(), Path.cwd().resolve()}
     for environment in python_folders():
-        inside = [path for path in (*course, Path.home().resolve()) if _holds(environment, path)]
+        inside = [path for path in (*course, Path.home().resolve()) if _contains(environment, path)]
         inside = [path for path in inside if path != PACKAGE.resolve()]
         inside += [path for pattern in IN_A_COURSE for path in environment.glob(pattern)]
         if inside:
@@ -95,16 +95,16 @@ def _is_course(folder: Path) -> bool:
     return (folder / IN_A_COURSE[0]).is_file()
 
 
-def _holds(folder: Path, path: Path) -> bool:
+def _contains(folder: Path, path: Path) -> bool:
     return folder in (path, *path.parents)
 
 
-def _python(hidden: set[Path]) -> list[str]:
-    """Bind-mount Python and its packages; cover what is hidden wherever a folder that is shown holds it."""
+def _python_mounts(hidden: set[Path]) -> list[str]:
+    """Bind-mount Python and its packages; cover hidden paths inside all folders that are shown."""
     shown = python_folders()
     visible = [Path(folder) for folder in SYSTEM_FOLDERS] + list(shown)
     arguments: list[str] = []
-    remounts: list[str] = []  # nothing may be left in a hidden folder for later submissions
+    remounts: list[str] = []  # so that no submission leaves files there for later ones
     made: set[Path] = set()
     for path in sorted(shown | hidden, key=lambda path: len(path.parts)):
         if path in shown:
@@ -123,19 +123,19 @@ def _python(hidden: set[Path]) -> list[str]:
 
 
 def python_folders() -> set[Path]:
-    """Return the folders of Python and its packages, but for the system's own."""
+    """Return the folders of Python and its packages, without the system's own."""
     folders = {Path(sys.base_prefix).resolve(), Path(sys.prefix).resolve()}
     return folders - set(SYSTEM_PREFIXES)
 
 
 def python_links() -> dict[Path, Path]:
-    """Return the symbolic links by which Python finds its folders, and where they lead."""
+    """Return the symbolic links by which Python finds its folders, and their targets."""
     prefixes = {Path(sys.prefix), Path(sys.base_prefix)}
     return {prefix: prefix.resolve() for prefix in prefixes if prefix != prefix.resolve()}
 
 
 def python_folders_in_tmp() -> list[str]:
-    """Return Python's folders below /tmp, which a new /tmp would hide; nested ones are left out."""
+    """Return Python's folders below /tmp, which a new /tmp would hide; leave out nested ones."""
     folders = {folder for folder in python_folders() if TMP in folder.parents}
     return sorted(str(folder) for folder in folders if not folders & set(folder.parents))
 
@@ -151,7 +151,7 @@ def python_links_in_tmp() -> dict[str, str]:
 
 
 def _make_parents(path: Path, made: set[Path]) -> list[str]:
-    """Return the arguments that make the folders above a path, unless they are in `made`."""
+    """Return the arguments that create the folders above a path, unless they are in `made`."""
     above = [folder for folder in reversed(path.parents) if len(folder.parts) > 1]
     new = [str(folder) for folder in above if folder not in made]
     made.update(above)

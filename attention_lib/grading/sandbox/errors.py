@@ -1,4 +1,4 @@
-"""Errors of the sandbox."""
+"""Define the errors of the sandbox."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Start the sandbox: bubblewrap around a fork server, which runs one process per submission.
 
-A student's process sees a read-only system, Python, the part of this library that earlier lessons
-have built, and its own files in a small folder in memory. It has no network, no capabilities, and
-limits on all that it uses. All that it sends is serialized by `inside/wire.py`.
+A student's process sees a read-only system, Python, the modules of earlier lessons, and its own
+files in a small folder in memory. It has no network, no capabilities, and limits on every resource.
+Everything it sends is serialized by `inside/wire.py`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from attention_lib.grading.sandbox.errors import NoSandbox
 from attention_lib.grading.sandbox.library import visible_library
 from attention_lib.grading.sandbox.session import Session
 
-IMPORTED_MODULES = [  # by the fork server, besides what a lesson imports
+IMPORTED_MODULES = [  # by the fork server, in addition to a lesson's imports
     "numpy",
     "matplotlib.pyplot",
     "matplotlib_inline.backend_inline",
@@ -48,7 +48,7 @@ OR_WITHOUT = (
     ", or set c.ExecuteSubmission.without_sandbox = True in nbgrader_config.py, which lets it do "
     "whatever you may do."
 )
-NOT_ALLOWED = (  # after bubblewrap's own words
+NOT_ALLOWED = (  # after bubblewrap's own message
     " What a container, or a system that refuses user namespaces, has to allow stands in "
     "docs/teaching.md, under Containers."
 )
@@ -60,7 +60,7 @@ NO_FILTER = (
 
 
 def require_sandbox() -> str:
-    """Return the path of bubblewrap, or raise NoSandbox if it cannot be had or cannot hide the course."""
+    """Return the path of bubblewrap; raise NoSandbox if it is missing or cannot hide the course."""
     if sys.platform != "linux":
         raise NoSandbox(NO_LINUX + OR_WITHOUT)
     path = shutil.which("bwrap")
@@ -71,7 +71,7 @@ def require_sandbox() -> str:
 
 
 def missing_protection() -> str:
-    """Return the sentence to warn with if the sandbox lacks its seccomp filter, or nothing."""
+    """Return a warning if the sandbox lacks its seccomp filter, or ""."""
     return NO_FILTER if seccomp.is_missing() else ""
 
 
@@ -81,14 +81,14 @@ class Sandbox:
     def __init__(
         self, lesson: str, modules: Iterable[str] = (), private: Iterable[str] = ()
     ) -> None:
-        """Start the server, which imports the modules before the first submission begins.
+        """Start the server, which imports the modules before the first submission.
 
-        `private` are paths that must not be seen, besides the course and this library.
+        `private` are further paths that must not be visible.
 
         Raises
         ------
         NoSandbox
-            If it does not start, or something that must not be seen is seen.
+            If it does not start, or a path that must be hidden is visible.
         """
         bubblewrap = require_sandbox()
         hidden = hidden_paths(private)
@@ -109,10 +109,10 @@ class Sandbox:
         self._control.settimeout(limits.SANDBOX_START_SECONDS)
         try:
             ready = self._control.recv(16)
-        except OSError:  # a timeout among them
+        except OSError:  # also a timeout
             ready = b""
         if ready != b"ready":
-            raise self._failure("The sandbox for students' code could not be started.")
+            raise self._stop_with_error("The sandbox for students' code could not be started.")
 
     @property
     def alive(self) -> bool:
@@ -120,9 +120,9 @@ class Sandbox:
         return self._process.poll() is None
 
     def open(self, files: Mapping[str, bytes], deadline: float | None = None) -> Session:
-        """Begin a submission: a new process, with the student's files in its folder.
+        """Start a submission: a new process, with the student's files in its folder.
 
-        It ends at the deadline by the monotonic clock, or SUBMISSION_WALL_SECONDS from now.
+        It ends at the deadline on the monotonic clock, by default SUBMISSION_WALL_SECONDS from now.
 
         Raises
         ------
@@ -138,11 +138,11 @@ class Sandbox:
             except OSError:
                 channel.close()
                 commands.close()
-                raise self._failure("The sandbox for students' code has ended.") from None
+                raise self._stop_with_error("The sandbox for students' code has ended.") from None
         return Session(Channel(channel), SandboxSupervisor(commands), files, deadline)
 
-    def _failure(self, sentence: str) -> NoSandbox:
-        """End the server, and return an error with the last line that it has written on stderr."""
+    def _stop_with_error(self, sentence: str) -> NoSandbox:
+        """Stop the server, and return an error with the last line that it wrote to stderr."""
         self._stop()
         self._stderr.seek(0)
         lines = self._stderr.read().decode(errors="replace").strip().splitlines()
@@ -153,7 +153,7 @@ class Sandbox:
         return NoSandbox(f"{sentence} It says: {lines[-1]}{help_for_bubblewrap}")
 
     def close(self) -> None:
-        """End the server, and with it all that runs in it."""
+        """Stop the server and all processes in it."""
         self._stop()
         self._stderr.close()
 
@@ -207,11 +207,11 @@ def _settings(modules: list[str], hidden: list[Path]) -> Settings:
 
 
 def _socket_buffer_bytes() -> int:
-    """Return what a socket holds in its buffer, which the system's administrator may change."""
+    """Return the size of a socket's buffer, a setting of the system's administrator."""
     try:
         return int(Path("/proc/sys/net/core/wmem_default").read_text())
     except OSError:
-        return 212_992  # Linux's default, where /proc does not say
+        return 212_992  # Linux's default, if /proc does not tell
 
 
 def _files_in_memory(contents: Mapping[str, bytes], stack: contextlib.ExitStack) -> dict[str, int]:

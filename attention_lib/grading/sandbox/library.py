@@ -1,7 +1,7 @@
 """Choose the part of this library that a submission sees: the modules of earlier lessons.
 
-The security boundary is made of whole folders: what lies in one of SHOWN_FOLDERS is shown, and may
-import nothing but the rest of what is shown.
+The security boundary consists of whole folders: all files in SHOWN_FOLDERS are shown, and import
+only files that are shown too.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import attention_lib
 from attention_lib.lessons import GIVEN, LESSONS, module_of
 
 PACKAGE = Path(attention_lib.__file__).parent
-# What every submission sees: figures, what calls an answer, what serves its process.
+# Shown to every submission: figures, calls of an answer, and the code of its process.
 SHOWN_FOLDERS = ("plots", "checks/calls", "checks/errors", "grading/inside")
 SHOWN_FILES = (
     "arguments.py",
@@ -29,8 +29,8 @@ SHOWN_FILES = (
 def visible_library(lesson: str) -> dict[str, bytes]:
     """Return the files of `attention_lib` for a submission to a lesson, by path below it.
 
-    The modules of this lesson and of later ones are replaced by stubs: whatever is imported from
-    them raises an error when it is used.
+    The modules of this lesson and of later ones are replaced by stubs: what is imported from them
+    raises an error when it is used.
     """
     earlier = [module_of(name) for name in LESSONS[: LESSONS.index(lesson)]]
     given = [f"lessons/{module.replace('.', '/')}.py" for module in GIVEN.get(lesson, ())]
@@ -81,7 +81,7 @@ def __getattr__(name):
 
 
 def _exports(earlier: list[str]) -> str:
-    """Write the `__init__` that imports earlier lessons' functions, and stubs for the others."""
+    """Return an `__init__` that imports earlier lessons' functions, with stubs for the others."""
     shown = {f"attention_lib.lessons.{module}" for module in earlier}
     modules = {name: _module_of(name) for name in attention_lib.__all__}
     imports = [
@@ -91,7 +91,7 @@ def _exports(earlier: list[str]) -> str:
 
 
 def _module_of(name: str) -> str:
-    """Return the module of an exported function, empty if the library imports it on first use.
+    """Return the module of an exported function, or "" if the library imports it on first use.
 
     Those are the last lesson's functions, which no later lesson may use, and `check`, `hint`,
     `solution` and `progress`, which are replaced.

@@ -1,8 +1,9 @@
-"""Build the seccomp filter of a submission with libseccomp: an allow-list; all else returns ENOSYS.
+"""Build a submission's seccomp filter with libseccomp: an allow-list; other calls return ENOSYS.
 
-A submission can only make kernel objects that some limit counts. Without the filter, keys would be
-shared by all processes of a user, and some kinds of sockets by the whole machine. Shared memory,
-message queues, shared mappings, file locks and socket buffers take memory that belongs to no process.
+A submission can only make kernel objects that are under some limit. Without the filter, all
+processes of a user would share keys, and the whole machine some kinds of sockets. Shared memory,
+message queues, shared mappings, file locks and socket buffers use memory that is counted for no
+process.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from attention_lib.grading.sandbox.system_calls import SYSTEM_CALLS
 
 LIBRARY = "libseccomp.so.2"
 ALLOW, REFUSE = 0x7FFF0000, 0x00050000 | errno.ENOSYS  # SCMP_ACT_ALLOW, SCMP_ACT_ERRNO
-ACT_BADARCH = 2  # SCMP_FLTATR_ACT_BADARCH: what becomes of calls by another processor's numbers
+ACT_BADARCH = 2  # SCMP_FLTATR_ACT_BADARCH: the action for calls of another architecture
 UNKNOWN = -1  # __NR_SCMP_ERROR
 EQUAL, MASKED_EQUAL = 4, 7  # SCMP_CMP_EQ, SCMP_CMP_MASKED_EQ
 
 MAP_SHARED, MAP_ANONYMOUS, MAP_HUGETLB = 0x01, 0x20, 0x40000
 CLONE_FILES, CLONE_THREAD = 0x400, 0x10000
-# Commands of fcntl(2) for a descriptor. The others lock files, enlarge pipes or send signals. Nothing
-# limits the kernel memory for file locks.
+# Commands of fcntl(2) for a descriptor. The others lock files, enlarge pipes or send signals. The
+# kernel memory for file locks has no limit.
 FCNTL_COMMANDS = (
     *(fcntl.F_DUPFD, fcntl.F_DUPFD_CLOEXEC),
     *(fcntl.F_GETFD, fcntl.F_SETFD, fcntl.F_GETFL, fcntl.F_SETFL),
@@ -37,7 +38,7 @@ FCNTL_COMMANDS = (
 
 
 class Condition(NamedTuple):
-    """What an argument of a call has to be: ``argument & mask == value``."""
+    """The condition on an argument of a call: ``argument & mask == value``."""
 
     argument: int
     value: int
@@ -57,7 +58,7 @@ class _ScmpArgCmp(ctypes.Structure):
 
 @functools.cache
 def filter_program() -> bytes:
-    """Return the filter's instructions for this machine's processor; none without libseccomp.
+    """Return the filter's instructions for this machine's processor; empty without libseccomp.
 
     Raises
     ------
@@ -72,7 +73,7 @@ def filter_program() -> bytes:
         _checked(library.seccomp_attr_set(context, ACT_BADARCH, ctypes.c_uint32(REFUSE)))
         for name, condition in rules():
             number = library.seccomp_syscall_resolve_name(name.encode())
-            if number == UNKNOWN:  # to an older libseccomp: the call is refused
+            if number == UNKNOWN:  # unknown to an older libseccomp: the call is refused
                 continue
             compared = _as_compared(condition) if condition else None
             conditions = (_ScmpArgCmp * 1)(*([compared] if compared else []))
@@ -91,14 +92,14 @@ def filter_program() -> bytes:
 
 
 def rules() -> Iterator[tuple[str, Condition | None]]:
-    """Yield each allowed call, and what one of its arguments has to be."""
+    """Yield each allowed call, and the condition on one of its arguments."""
     for name in SYSTEM_CALLS:
         yield name, None
-    # No shared anonymous memory, and no huge pages, which no process is said to have.
+    # No shared anonymous memory, and no huge pages, which are counted for no process.
     mapped = MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB
     for flags in (0, MAP_SHARED, MAP_ANONYMOUS):
         yield "mmap", Condition(3, flags, mapped)
-    # No namespaces, and no threads with descriptors of their own.
+    # No namespaces. clone(2) may start processes, or threads that share their descriptors.
     namespaces = sum(Clone)
     yield "clone", Condition(0, 0, namespaces | CLONE_THREAD)
     with_files = CLONE_THREAD | CLONE_FILES

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class Supervisor(Protocol):
-    """What can interrupt a student's process, count its time, and end it."""
+    """Interface that interrupts a student's process, counts its CPU time, and ends it."""
 
     def interrupt(self) -> None:
         """Send SIGINT to the process."""
@@ -35,7 +35,7 @@ class Supervisor(Protocol):
         """Return the CPU time of the process and its children; raise OSError if it has ended."""
 
     def close(self) -> None:
-        """End the process, and all that it has started."""
+        """End the process, and all processes that it has started."""
 
 
 class Session:
@@ -53,24 +53,24 @@ class Session:
         Raises
         ------
         NoSandbox
-            If the process could not be started as it should be.
+            If the process could not be started with all restrictions.
         """
         self._channel = channel
         self._supervisor = supervisor
         default = time.monotonic() + limits.SUBMISSION_WALL_SECONDS
         self._deadline = default if deadline is None else deadline
         self.ended = ""  # the reason, once the process has ended
-        self.waited = False  # whether anything was lost to wall-clock time
-        self.overdue = False  # whether anything was stopped by it
+        self.waited = False  # whether anything was lost to a limit of wall-clock time
+        self.overdue = False  # whether such a limit stopped anything
         self._asked_seconds = 0.0  # the wall-clock time of all requests
-        self._idle_before = 0.0  # what of it was found idle when something was stopped
+        self._idle_before = 0.0  # the part of it that was idle at the last stop
         self._wait_until_ready()
         arrays = {name: np.frombuffer(content, np.uint8) for name, content in files.items()}
-        with contextlib.suppress(SessionEnded):  # the first cell will say so
+        with contextlib.suppress(SessionEnded):  # the first cell will report it
             self.ask({"do": "begin", "files": arrays}, limits.SANDBOX_START_SECONDS)
 
     def _wait_until_ready(self) -> None:
-        """Read the first message, which the process sends before any code of the student's runs."""
+        """Read the first message, which is sent before any of the student's code runs."""
         try:
             first = self._channel.receive(limits.SANDBOX_START_SECONDS)
         except TimeoutError:
@@ -85,15 +85,15 @@ class Session:
         raise NoSandbox(f"The process for a submission could not be started: {reason}.")
 
     def at_most(self, seconds: float) -> float:
-        """Return a time limit for a cell or a check that leaves half of the time to all others."""
+        """Return a time limit for a cell or a check that leaves half of the remaining time to others."""
         left = self._deadline - time.monotonic()
         return min(seconds, left / 2) if left > limits.SHORTEST_SECONDS else 0.0
 
     def ask(self, request: Message, seconds: float) -> Message:
         """Send a request and return the reply.
 
-        A process that has not replied in time is interrupted. If it does not reply to that
-        either, it is ended.
+        A process that has not replied in time is interrupted. If it does not reply to that either,
+        it is ended.
 
         Raises
         ------
@@ -121,19 +121,19 @@ class Session:
                 return {**reply, "interrupted": True}
         except TimeoutError:
             self.end("This did not end in time, and could not be interrupted.")
-        except Malformed:  # in words that a submission may have chosen
+        except Malformed:  # the text may be a submission's own
             log.debug("no message", exc_info=True)
             self.end("What came back from Python was no answer.")
-        except OSError:  # Closed among them
+        except OSError:  # also Closed
             self.end("Python ended while this ran, by itself or for the time or memory it took.")
         finally:
             self._asked_seconds += time.monotonic() - begun
 
     def note_stop(self, seconds: float) -> None:
-        """Note that something was stopped that may take so long, and whether it waited.
+        """Record that a limit of `seconds` stopped something, and whether the process waited.
 
-        It waited if the processor was idle for a tenth of that, by the supervisor's count. What the
-        student's process says of its time decides nothing.
+        It waited if it was idle for more than a tenth of that time, by the supervisor's count.
+        The times that the student's process reports decide nothing.
         """
         self.overdue = True
         with contextlib.suppress(OSError):  # the process is gone
@@ -142,7 +142,7 @@ class Session:
             self._idle_before = idle
 
     def _reply(self, callbacks: list[Any], seconds: float) -> Message:
-        """Wait for the reply, and serve callbacks meanwhile."""
+        """Wait for the reply, and serve callbacks in the meantime."""
         deadline = time.monotonic() + seconds
         while True:
             reply = self._channel.receive(max(0.0, deadline - time.monotonic()))
@@ -158,7 +158,7 @@ class Session:
         raise SessionEnded(reason)
 
     def close(self) -> None:
-        """End the process, and all that it has started."""
+        """End the process, and all processes that it has started."""
         self._supervisor.close()
         self._channel.close()
 
@@ -166,7 +166,7 @@ class Session:
 def call_back(callbacks: list[Any], question: Message) -> Message:
     """Call one of the grader's functions, or advance one of its iterators, for the student's process.
 
-    Its arguments are untrusted: only None and small arrays of numbers are taken.
+    Its arguments are untrusted: only None and small arrays of numbers are accepted.
     """
     try:
         callback = callbacks[question["ask"]]
@@ -183,16 +183,16 @@ def call_back(callbacks: list[Any], question: Message) -> Message:
 
 
 def _is_small(argument: Any) -> bool:
-    """Tell whether arithmetic on an argument is cheap. With huge integers it is not."""
+    """Tell whether arithmetic on an argument is cheap; on huge integers it is not."""
     if argument is None:
         return True
-    if _count(argument) > limits.CALLBACK_ARGUMENT_NUMBERS:
+    if _count_numbers(argument) > limits.CALLBACK_ARGUMENT_NUMBERS:
         return False
     return np.asarray(argument).dtype.kind in "biufc"
 
 
-def _count(argument: Any) -> int:
+def _count_numbers(argument: Any) -> int:
     """Count the numbers in arrays and containers, without making an array of them."""
     if isinstance(argument, (list, tuple)):
-        return sum(map(_count, argument))
+        return sum(map(_count_numbers, argument))
     return argument.size if isinstance(argument, np.ndarray) else 1

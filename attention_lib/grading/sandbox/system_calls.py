@@ -1,8 +1,8 @@
-"""The system calls that a submission may make: an allow-list by name.
+"""List the system calls that a submission may make: an allow-list by name.
 
-What is missing either makes objects that no limit counts (sockets, message queues, keys, files in
-memory, io_uring), or has no use here. Not every processor has all of them: newer ones have no number for
-a call that a newer one replaces.
+Other calls make objects that no limit counts (sockets, message queues, keys, files in memory,
+io_uring), or have no use here. Not every processor has all of these calls: newer ones have no
+number for a call that was replaced.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Run submissions without a sandbox: plain processes, which may do whatever the grader may."""
+"""Run submissions without a sandbox: plain processes, with all rights of the grader."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ POLL_SECONDS = 0.2  # between two looks at whether a process that should connect
 
 @dataclass
 class Unprotected:
-    """In place of a sandbox: a plain process for each submission to a lesson."""
+    """Replacement for a sandbox: a plain process for each submission to a lesson."""
 
     lesson: str
 
@@ -37,7 +37,7 @@ class Unprotected:
         return True
 
     def open(self, files: Mapping[str, bytes], deadline: float | None = None) -> Session:
-        """Begin a submission: a new process, with the student's files in a folder of its own."""
+        """Start a submission: a new process, with the student's files in a folder of its own."""
         folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         library, work = Path(folder.name) / "library", Path(folder.name) / "work"
         for name, content in visible_library(self.lesson).items():
@@ -72,7 +72,7 @@ class Unprotected:
 
 
 def _accept(server: socket.socket, token: str, process: subprocess.Popen[bytes]) -> socket.socket:
-    """Accept the connection of the process, which identifies itself by a token."""
+    """Accept the connection of the process, which authenticates itself by a token."""
     server.settimeout(POLL_SECONDS)
     deadline = time.monotonic() + limits.SANDBOX_START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
@@ -89,18 +89,18 @@ def _accept(server: socket.socket, token: str, process: subprocess.Popen[bytes])
 
 @dataclass
 class _PlainProcess:
-    """Interrupts and ends a plain process, as the sandbox's supervisor does."""
+    """A plain process that can be interrupted and ended, with the interface of `Supervisor`."""
 
     process: subprocess.Popen[bytes]
     folder: tempfile.TemporaryDirectory[str]
 
     def interrupt(self) -> None:
-        """Interrupt the process, where the system can."""
+        """Interrupt the process, if the system can."""
         if sys.platform != "win32":
             self.process.send_signal(signal.SIGINT)
 
     def cpu_seconds(self) -> float:
-        """Return the processor's time that the process took, or 0 where there is no /proc."""
+        """Return the process's CPU time, or 0 if there is no /proc."""
         try:
             return Process.read(self.process.pid).ticks / TICKS_PER_SECOND
         except OSError:

@@ -14,7 +14,12 @@ from attention_lib.grading.classroom.course import LATE_MARK, CourseError
 from attention_lib.grading.classroom.gradebook import Standing
 from attention_lib.grading.judge.checking import error_output
 from attention_lib.grading.report.__main__ import main
-from attention_lib.grading.report.findings import NOT_CHECKED, Finding, _finding, read_class
+from attention_lib.grading.report.findings import (
+    NOT_CHECKED,
+    Finding,
+    _finding_from_outputs,
+    read_class,
+)
 from attention_lib.grading.report.page import as_page
 from attention_lib.grading.report.text import as_text, short
 from attention_lib.grading.report.writing import as_csv
@@ -113,7 +118,7 @@ def test_text_names_the_stub_that_an_answer_calls():
 )
 def test_answer_whose_cell_ended_in_an_error_was_stopped_by_one(name, outcome):
     output = error_output(name, "softmax is not defined: its cell stopped with KeyError.")
-    assert _finding([output]).outcome == outcome
+    assert _finding_from_outputs([output]).outcome == outcome
 
 
 def test_csv_has_a_line_for_each_answer_and_no_formula(report):
