@@ -1,4 +1,4 @@
-"""Hold an answer to an exercise, what its calls did, and what is computed of them on demand."""
+"""Hold an answer to an exercise, what its calls did, and results computed from them on demand."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Attempt:
     answer: Answer
     comparisons: Sequence[Comparison]
     seed: int = 0  # of the probes
-    is_cut: bool = False  # slow and wrong, so not called on all cases
-    is_own: bool = False  # the answer lives in this process: its source and side effects are known
-    is_rest: bool = False  # some calls are left out, as their fault is explained already
+    is_cut: bool = False  # too slow and wrong, so not called on all cases
+    is_own: bool = False  # the answer runs in this process: its source and side effects are known
+    is_rest: bool = False  # without the calls whose fault is already explained
     known: Sequence[Comparison] = ()  # those of them that a known mistake explains
-    # Kept for attempts on a part of the calls.
+    # Shared with attempts on a part of the calls.
     tried: Tried = dataclasses.field(default_factory=dict)
 
     @functools.cached_property
@@ -55,7 +55,7 @@ class Attempt:
         return dataclasses.replace(self, comparisons=calls, is_rest=True, known=known)
 
     def leaves_known(self, edited: Answer) -> bool:
-        """Tell whether an edit leaves the numbers that a known mistake explains."""
+        """Tell whether an edit keeps the wrong numbers that a known mistake explains."""
         function = self.exercise.on_cases(edited)
         return all(
             alike(

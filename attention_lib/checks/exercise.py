@@ -20,7 +20,7 @@ LESSONS_ON_PRECISION = ("02_stability", "07_flash", "10_gpu")
 
 
 class OfAnyNumbers(str):
-    """What a probe says if it holds whatever numbers the answer returns."""
+    """A probe's sentence that holds for any numbers that the answer returns."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,13 +34,13 @@ class Mistake:
     sentence
         What the learner reads. It says what the numbers are, and what to change.
     variants
-        Wrong answers that make this mistake. An answer whose results equal those of one of them
-        on every case has made it too.
+        Wrong answers that make this mistake. An answer whose results equal those of one of them on
+        every case has also made it.
     measured
         The numbers are right. A probe of the exercise finds this mistake, with a sentence that
         contains this one.
     topics
-        What else of an answer the sentence speaks of, such as "changed", a changed input.
+        Further aspects of an answer that the sentence is about, such as "changed", a changed input.
     """
 
     id: str
@@ -50,7 +50,7 @@ class Mistake:
     topics: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
-        """Return the id alone: a notebook shows what a cell ends with, and the sentence helps too early."""
+        """Return only the id: a notebook shows a cell's last value, and the sentence is a spoiler."""
         return f"<Mistake {self.id}>"
 
 
@@ -62,14 +62,15 @@ def known_mistakes(
 ) -> tuple[Mistake, ...]:
     """Read a table of mistakes: headings ``"id: sentence"``, each followed by its variants.
 
-    Most variants are patches, written ``"old => new"``, of the function that the table begins with: a
-    plain answer, right and written as a learner writes it. The others are functions.
+    Most variants are patches, written ``"old => new"``, of the function that the table starts with:
+    a plain answer, right and written as a learner writes it. The other variants are functions.
+    `about` maps ids to a topic.
 
     Raises
     ------
     ValueError
-        If a heading has no id, an id is used twice, or an id in `measured` or `about`, which maps
-        ids to a topic, has no heading.
+        If a heading has no id, an id is used twice, or an id in `measured` or `about` has no
+        heading.
     """
     plain = table[0] if callable(table[0]) else None
     id, variants, sentences = "", dict[str, list[Any]](), dict[str, str]()
@@ -112,24 +113,24 @@ class Exercise:
     Parameters
     ----------
     name
-        The name of the function (or value) a learner writes, and of its answer cell.
+        The name of the function (or value) that a learner writes, and of its answer cell.
     points, minutes
-        What it counts in a class, and about how long it takes.
+        Its points in a class, and about how long it takes.
     reference
         For a function, the library's function of the same name; for a value, the value; for
         words, which are graded by hand, None.
     hints
         Sentences, each more explicit than the one before.
     cases
-        From a random generator, the calls an answer is tried on, readable ones first.
+        From a random generator, the calls to try an answer on, readable ones first.
     mistakes
         The known mistakes, in the order in which a wrong answer is compared with them. The first
         one with the answer's results on every case is named, so put the more specific one first.
         Errors must have the same text. If no mistake fits, errors may differ in their text.
     magnitude
         From the arguments of a case, the magnitude of the intermediate numbers that any sensible
-        method must form. It has the result's shape or is broadcast to it; a tuple of results has
-        a tuple. The tolerance is proportional to it. None: the magnitude of the result itself.
+        method must form. It has the result's shape or is broadcast to it; a tuple of results has a
+        tuple. The tolerance is proportional to it. None: the magnitude of the result itself.
     probes
         Measurements that run once every case is right: functions of the answer and a random
         generator that return None or a sentence. They draw their inputs from the generator. Each
@@ -142,9 +143,8 @@ class Exercise:
     accelerated
         Whether torch may be used, as in the last lesson. Its fused attention is still forbidden.
     run
-        A function of `staging` that makes, of an answer that cannot be called on the cases, a
-        function that can: a kernel has to be launched. For an answer in another process, this is
-        done there.
+        A function of `staging` that wraps an answer that cannot be called on the cases: a kernel,
+        for example, has to be launched. For an answer in another process, it runs there.
     run_as
         The first line of that function, as a learner reads it in a report.
     not_by
@@ -155,10 +155,10 @@ class Exercise:
         differently. They do not affect the points.
     built_on
         The names of earlier exercises of the lesson that an answer may call. If one of them has
-        failed, the grader tries the answer again with the model answer in its place.
+        failed, the grader reruns the answer with the model answer for that exercise.
     rubric
         For words: pairs of points and a sentence that says what they are given for. The points add
-        up to `points`. The marker reads it beside the model answer.
+        up to `points`. The marker sees it with the model answer.
     """
 
     name: str
@@ -182,7 +182,7 @@ class Exercise:
     lesson: str = ""
 
     def __repr__(self) -> str:
-        """Return the name alone, without hints, mistakes and rubric."""
+        """Return only the name, without hints, mistakes and rubric."""
         return f"<Exercise {self.name}>"
 
     @property
@@ -193,7 +193,7 @@ class Exercise:
 
     @property
     def dtype_decides(self) -> bool:
-        """Whether a wider dtype than asked for makes a result wrong; if not, it is remarked on."""
+        """Whether a wider dtype than asked for makes a result wrong; if not, it only gets a remark."""
         return self.lesson in LESSONS_ON_PRECISION
 
     @property
@@ -208,7 +208,7 @@ class Exercise:
         return f"def {self.name}{inspect.Signature(parameters)}"
 
     def on_cases(self, answer: Any) -> Answer:
-        """Return the function that is called on the cases: the answer, or what `run` makes of it."""
+        """Return the function that is called on the cases: the answer, or `run` applied to it."""
         return self.run(answer) if self.run else answer
 
     @property

@@ -1,4 +1,4 @@
-"""Find what a right answer's cell needs that a grader has not: a person, a package, a newer Python."""
+"""Find what a right answer's cell needs that a grader lacks: user input, a package, a newer Python."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from attention_lib.checks.exercise import Exercise
 
 OLDEST = (3, 11)  # a grader's Python may be this old
 PACKAGES = {"", "attention_lib", "IPython", "ipywidgets", "matplotlib", "numpy", "scipy"}
-ASKS = {"input", "getpass"}  # functions that wait for somebody to type
+ASKS = {"input", "getpass"}  # functions that wait for user input
 
 
 def missing_when_graded(exercise: Exercise, answer: Any) -> Iterator[str]:
-    """Yield a sentence for each thing in an answer's cell that may be missing when it is graded."""
+    """Yield a sentence for each thing that an answer's cell needs and that may be missing in grading."""
     code = getattr(answer, "__code__", None)
     if code is None or answer.__globals__.get("__name__") != "__main__":
         return
@@ -27,14 +27,14 @@ def missing_when_graded(exercise: Exercise, answer: Any) -> Iterator[str]:
     has = (
         sys.stdlib_module_names | PACKAGES | ({"torch", "triton"} if exercise.accelerated else {""})
     )
-    packages = {*_imported(tree), *_used(answer)} - has
+    packages = {*_imported_packages(tree), *_used_packages(answer)} - has
     if packages:
         named = " and ".join(sorted(packages))
         yield (
             f"{exercise.name} needs {named}. A notebook that is handed in is graded with Python's own "
             "modules, NumPy, SciPy and Matplotlib: elsewhere its cell would stop."
         )
-    if asks := sorted(ASKS & set(_called(tree))):
+    if asks := sorted(ASKS & set(_called_names(tree))):
         yield (
             f"The cell of {exercise.name} calls {asks[0]}(), which waits for somebody to type. "
             "Nobody does while a notebook is graded: write the value in its place."
@@ -47,7 +47,7 @@ def missing_when_graded(exercise: Exercise, answer: Any) -> Iterator[str]:
         )
 
 
-def _imported(tree: ast.Module) -> Iterator[str]:
+def _imported_packages(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
@@ -55,8 +55,8 @@ def _imported(tree: ast.Module) -> Iterator[str]:
             yield (node.module or "").partition(".")[0]
 
 
-def _used(answer: Any) -> Iterator[str]:
-    """Yield the packages of the modules and functions that a function finds in its notebook."""
+def _used_packages(answer: Any) -> Iterator[str]:
+    """Yield the packages of the modules and functions that a function uses from its notebook."""
     codes = [answer.__code__]
     while codes:
         code = codes.pop()
@@ -68,14 +68,14 @@ def _used(answer: Any) -> Iterator[str]:
                 yield str(value.__module__).partition(".")[0]
 
 
-def _called(tree: ast.Module) -> Iterator[str]:
+def _called_names(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
             yield node.func.id if isinstance(node.func, ast.Name) else node.func.attr
 
 
 def _newer_syntax(source: str, tree: ast.Module) -> str:
-    """Say what of a cell the oldest Python would refuse; empty if there is nothing."""
+    """Return what the oldest Python would refuse in a cell, or ""."""
     try:
         ast.parse(source if tree.body else "", feature_version=OLDEST)
     except SyntaxError as refusal:
@@ -89,7 +89,7 @@ def _newer_syntax(source: str, tree: ast.Module) -> str:
 
 
 def _is_newer(source: str, text: ast.JoinedStr) -> bool:
-    """Tell whether an f-string holds in its braces what only Python 3.12 and later take there."""
+    """Tell whether the braces of an f-string hold what only Python 3.12 and later accept there."""
     quote = re.match(r"\w*('''|\"\"\"|'|\")", ast.get_source_segment(source, text) or "")
     inner = [
         ast.get_source_segment(source, part.value) or ""

@@ -37,7 +37,7 @@ FUSED = (  # torch's own attention
     "torch.nn.modules.activation.MultiheadAttention",
 )
 OTHER_LIBRARIES = ("scipy", "torch", "jax", "tensorflow", "sklearn")
-FORBIDDEN = "forbidden call"  # what the kind of a report begins with
+FORBIDDEN = "forbidden call"  # the start of the kind of such a report
 MOST_SECONDS = (
     5.0  # of CPU time, a thousand times the usual: then a wrong answer is not called again
 )
@@ -55,7 +55,7 @@ class Policy:
 
 LEARNER = Policy(is_own=True)
 GRADER = Policy()  # calls and side effects in another process cannot be proven
-HIDDEN_NUMBERS = Policy(values_only=True)  # after GRADER found it right
+HIDDEN_NUMBERS = Policy(values_only=True)  # after GRADER judged it right
 
 
 def judge(
@@ -78,7 +78,7 @@ def judge(
         The seed of the random cases.
     policy
         What counts: for a LEARNER everything, for a GRADER what can be proven from outside, for
-        HIDDEN_NUMBERS the results alone.
+        HIDDEN_NUMBERS only the results.
     unseen
         The seed of the inputs of measurements, if it is not `seed`.
 
@@ -107,7 +107,7 @@ def judge(
 
     forbidden = _forbidden_modules(exercise) if not policy.values_only else ()
     trials = trials_of(exercise, seed)  # importing torch does not count as the answer's time
-    if exercise.accelerated:  # as above
+    if exercise.accelerated:  # for the same reason
         with contextlib.suppress(ImportError):
             importlib.import_module("torch")
     comparisons, begun = list[Comparison](), thread_time()
@@ -117,7 +117,7 @@ def judge(
             return _unattempted(exercise, seen)
         comparisons.append(Comparison(exercise.name, trial, seen))
         is_slow = thread_time() - begun > MOST_SECONDS
-        # Only what makes the verdict *wrong* may end this: a grader forgives forbidden calls.
+        # Only what makes the verdict *wrong* may end the calls: a grader forgives forbidden calls.
         if is_slow and (comparisons[-1].failed or (policy.is_own and seen.forbidden)):
             break
     if comparisons and (last := comparisons[-1]).seen.out_of_time:
@@ -127,10 +127,10 @@ def judge(
     attempt = Attempt(exercise, answer, comparisons, probed, is_cut, policy.is_own)
     if report := resolve(attempt, policy.explains, measures=not policy.values_only):
         return report
-    if is_cut:  # whatever ended the calls, nothing is right that was not compared
+    if is_cut:  # no answer is right that was not compared on all cases
         sentence = f"{len(comparisons)} of {len(trials)} calls of {exercise.name} came to an end."
         return Report(exercise, "wrong", sentence)
-    if policy.forbidden_costs:  # after all cases, so nothing is left out that would be judged
+    if policy.forbidden_costs:  # after all cases, so that nothing is left unjudged
         for call in forbidden_calls(attempt):
             sentence = f"{call.text} The numbers are right; this call costs the points."
             return Report(exercise, "wrong", sentence, kind=f"{FORBIDDEN}: {call.text}")
@@ -165,7 +165,7 @@ def _unattempted(exercise: Exercise, seen: Observation | None = None) -> Report:
 
 
 def _forbidden_modules(exercise: Exercise) -> tuple[str, ...]:
-    """List what an answer may not call, by prefixes of dotted names.
+    """List what an answer may not call, as prefixes of dotted names.
 
     These are the modules of its lesson and of later ones, other libraries, and the functions in
     `not_by`.

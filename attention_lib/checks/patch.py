@@ -1,7 +1,7 @@
-"""Patch an answer's text: replace parts of it, and define the function that the new text says.
+"""Patch an answer's text: replace parts of it, and define the function in the new text.
 
-A patch is written ``old => new``, several replacements of one patch ``old => new && old => new``. A
-list of choices in braces, ``np.{max|min}``, writes one patch for each choice.
+A patch is written ``old => new``, or ``old => new && old => new`` for several replacements. A list
+of choices in braces, ``np.{max|min}``, writes one patch for each choice.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ CHOICES = re.compile(rf"\{{([^{{}}]*{BAR}[^{{}}]*)\}}")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Patch:
-    """An answer with parts of its text replaced, compiled when it is first called.
+    """An answer with parts of its text replaced, compiled at the first call.
 
-    The new text may use the names of the answer's module, those of `attention_lib`, np and math. The
-    answer's own name stands for the answer without the patch.
+    The new text may use the names of the answer's module, those of `attention_lib`, np and math.
+    The answer's own name refers to the answer without the patch.
 
     Parameters
     ----------
     answer
         The function whose text is patched.
     replacements
-        Pairs of an old text, which the answer has exactly once, and the new one.
+        Pairs of an old text, which occurs in the answer exactly once, and the new one.
     mistake
         The id of the known mistake that the patch makes, for errors.
     """
@@ -53,7 +53,7 @@ class Patch:
 
     @functools.cached_property
     def spans(self) -> tuple[tuple[int, int, str], ...]:
-        """Where each old text begins and ends, and the new text; in the order of their places.
+        """Start and end of each old text, and the new text; in the order of their places.
 
         Raises
         ------
@@ -81,7 +81,7 @@ class Patch:
 
     @functools.cached_property
     def function(self) -> Any:
-        """What the patched text defines.
+        """The function that the patched text defines.
 
         Raises
         ------
@@ -104,14 +104,14 @@ class Patch:
         return defined[self.answer.__name__]
 
     def __repr__(self) -> str:
-        """Return the mistake's id alone: in a class's edition nothing prints an answer."""
+        """Return only the mistake's id: a class's edition must not print an answer."""
         return f"<Patch {self.mistake}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
 
     def with_(self, other: Patch) -> Patch | None:
-        """Return both patches in one; None if they change the same place, or other answers."""
+        """Return both patches in one, or None if they change the same place, or other answers."""
         if self.answer is not other.answer or any(
             begin < other_end and other_begin < end
             for begin, end, _ in self.spans
@@ -127,7 +127,7 @@ class Patch:
 
 
 def patches(answer: Callable[..., Any], written: str, mistake: str = "") -> Iterator[Patch]:
-    """Read the patches of an answer that a text writes, one for each choice.
+    """Read the patches of an answer from a text, one for each choice.
 
     The same list of choices in several places is one choice.
 
@@ -163,7 +163,7 @@ class Source(NamedTuple):
 
     text: str
     file: str
-    names: dict[str, Any]  # that the text may use, one dictionary for all patches
+    names: dict[str, Any]  # names that the text may use, one dictionary for all patches
     flags: int  # for the compiler
     is_packed: bool  # in a class's edition, which shows no source
 

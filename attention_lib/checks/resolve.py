@@ -1,4 +1,4 @@
-"""Rank findings, find what they leave unexplained, and join them into a report."""
+"""Rank findings, explain the calls that they leave unexplained, and join them into a report."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ VALUES_ARE_RIGHT = "The values are right."
 
 
 def resolve(attempt: Attempt, explains: bool, measures: bool) -> Report | None:
-    """Return what is wrong with an answer; None if nothing is.
+    """Return a report on what is wrong with an answer, or None if nothing is.
 
     `explains` and `measures` tell whether to look for a cause, and whether to run probes.
     """
@@ -67,24 +67,24 @@ def resolve(attempt: Attempt, explains: bool, measures: bool) -> Report | None:
     besides = [*([side_effects] if own else []), *([measured] if measures else [])]
     forbidden = [forbidden_calls] if own else []
     if not attempt.failing:
-        said = _first(attempt, [*forbidden, *besides])
-        return _joined(attempt, said) if said else None
+        said = _first_findings(attempt, [*forbidden, *besides])
+        return _report_of(attempt, said) if said else None
     results_first = [*forbidden, second_readings, *([changed_inputs] if own else [])]
     if not explains:
-        return _joined(attempt, _first(attempt, [*results_first, results]))
+        return _report_of(attempt, _first_findings(attempt, [*results_first, results]))
     with silenced():
-        said = _first(attempt, [known_everywhere, *results_first, *EXPLAINING, results])
-        said = _found(_with_besides, attempt, said) or said
-        said += _found(sides, attempt, said) if own else []
-    return _joined(attempt, said)
+        said = _first_findings(attempt, [known_everywhere, *results_first, *EXPLAINING, results])
+        said = _findings_of(_with_further_findings, attempt, said) or said
+        said += _findings_of(sides, attempt, said) if own else []
+    return _report_of(attempt, said)
 
 
-def _first(attempt: Attempt, producers: Sequence[Producer]) -> list[Finding]:
-    """Return the first finding, with what its producer says with it."""
+def _first_findings(attempt: Attempt, producers: Sequence[Producer]) -> list[Finding]:
+    """Return the first finding, with the further findings of its producer."""
     for produce in producers:
         explains = produce in EXPLAINING
         if (
-            said := _found(produce, attempt)
+            said := _findings_of(produce, attempt)
             if explains
             else [*itertools.islice(produce(attempt), 1)]
         ):
@@ -92,38 +92,40 @@ def _first(attempt: Attempt, producers: Sequence[Producer]) -> list[Finding]:
     return []
 
 
-def _found(produce: Callable[..., Iterable[Finding]], *given: Any) -> list[Finding]:
-    """Return what explains an answer; an explanation that fails changes no verdict."""
+def _findings_of(produce: Callable[..., Iterable[Finding]], *given: Any) -> list[Finding]:
+    """Return the findings of a producer; if it fails, no findings, so that no verdict changes."""
     try:
         return list(produce(*given))
     except Exception:
-        log.debug("an explanation failed", exc_info=True)  # on which the tests fail
+        log.debug("an explanation failed", exc_info=True)  # the tests fail on this message
         return []
 
 
-def _with_besides(attempt: Attempt, said: list[Finding]) -> list[Finding]:
-    """Explain the failing calls that the first finding does not, and itself if it is a bare one."""
+def _with_further_findings(attempt: Attempt, said: list[Finding]) -> list[Finding]:
+    """Explain the failing calls that the first finding does not, and the first one itself if bare."""
     first, *more = said
     if first.label == "forbidden":
-        return [*said, *_first(attempt, EXPLAINING)]
+        return [*said, *_first_findings(attempt, EXPLAINING)]
     if rest := _unexplained(attempt, first):
         calls = rest.comparisons
         axes = next((_axes(one) for one in calls if one.wrong_in_numbers), 0)
         plain = [one for one in calls if _axes(one) == axes and not one.stopped]
-        found = _second(rest, first) or _second(attempt.of(plain, rest.known), first)
+        found = _findings_on_rest(rest, first) or _findings_on_rest(
+            attempt.of(plain, rest.known), first
+        )
         if found and first.label == "result":
-            better = _better(attempt, first)
+            better = _findings_without_others(attempt, first)
             if not any(one.lines & found[0].lines for one in better):
                 said = [*better, *more]
         explained = found and found[0].label == "error" and found[0].text
         if explained and said[0].label == "result" and not is_finite_somewhere(attempt.failing[0]):
-            return [*found, *said]  # NaN in every place says little
+            return [*found, *said]  # NaN in every place tells little
         return [*said, *found]
     return said
 
 
 def _unexplained(attempt: Attempt, first: Finding) -> Attempt | None:
-    """Return the attempt without the calls that a finding explains; None if no other fails."""
+    """Return an attempt on the calls that a finding does not explain, or None if none of these fails."""
     if first.evidence is None:
         return None
     calls, skipped = attempt.comparisons, {("raises", 0), way_of(in_own_dtype(first.evidence))}
@@ -142,11 +144,11 @@ def _unexplained(attempt: Attempt, first: Finding) -> Attempt | None:
     return attempt.of(rest, known)
 
 
-def _second(rest: Attempt, first: Finding) -> list[Finding]:
-    """Return what explains calls that a finding leaves; empty if it is probably the same fault."""
+def _findings_on_rest(rest: Attempt, first: Finding) -> list[Finding]:
+    """Return findings on the calls left by a finding; empty if it is probably the same fault."""
     if not rest.failing:
         return []
-    found = _first(rest, (*EXPLAINING, results))
+    found = _first_findings(rest, (*EXPLAINING, results))
     one, way = rest.failing[0], way_of(rest.failing[0])
     if found[0].label == "result":
         named = rest.table.variants_of(first.id)
@@ -162,13 +164,15 @@ def _second(rest: Attempt, first: Finding) -> list[Finding]:
     return [dataclasses.replace(one, opening="") if one.label == "pair" else one for one in found]
 
 
-def _better(attempt: Attempt, first: Finding) -> list[Finding]:
-    """Explain the calls that fail as a bare finding does, without the others."""
+def _findings_without_others(attempt: Attempt, first: Finding) -> list[Finding]:
+    """Explain the calls that fail in the same way as a bare finding, without the others."""
     assert first.evidence is not None
     alike, axes = (None, way_of(first.evidence)), _axes(first.evidence)
     same = [one for one in attempt.comparisons if way_of(one) in alike]
     plain = [one for one in same if not one.failed or _axes(one) == axes]
-    found = _first(attempt.of(same), EXPLAINING) or _first(attempt.of(plain), EXPLAINING)
+    found = _first_findings(attempt.of(same), EXPLAINING) or _first_findings(
+        attempt.of(plain), EXPLAINING
+    )
     if not found:
         return [first]
     return [
@@ -186,8 +190,8 @@ def _axes(one: Comparison) -> int:
     return next((value.ndim for value in one.trial.case.args if hasattr(value, "ndim")), 0)
 
 
-def _joined(attempt: Attempt, said: Sequence[Finding]) -> Report:
-    """Join findings into a report: the only place where their texts meet."""
+def _report_of(attempt: Attempt, said: Sequence[Finding]) -> Report:
+    """Join findings into a report: the only place where their texts are combined."""
     first, parts, opened = said[0], dict[str, str](), set[str]()
     for one in said:
         opening = "" if one.opening in opened else one.opening
@@ -213,7 +217,7 @@ def _joined(attempt: Attempt, said: Sequence[Finding]) -> Report:
 
 
 def _kind_of(one: Finding) -> str:
-    """Name what a finding is about, the same for all answers with this fault."""
+    """Return a key for a finding, the same for all answers with this fault."""
     way = way_of(one.evidence) if one.evidence and one.label in ("result", "error") else None
     error = one.evidence.seen.error if one.evidence else None
     ended = type(error).__name__ if way and error is not None else ""

@@ -1,4 +1,4 @@
-"""Restore the state of this process that an interrupt kept a check's own calls from restoring."""
+"""Restore the state of this process that an interrupted check did not restore."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ import numpy as np
 
 @contextlib.contextmanager
 def restored() -> Iterator[None]:
-    """Restore what calls and measurements change, whatever ends the body.
+    """Restore what calls and measurements change, however the body ends.
 
-    They restore it themselves. But Ctrl-C may come at the first line of what does so, and then
-    NumPy's warnings stayed off, or the time limit's handler in place.
+    They restore it themselves. But if Ctrl-C comes at the first line of their cleanup, NumPy's
+    warnings would stay off, or the time limit's handler would stay in place.
     """
     numpy: Any = np  # else mypy objects to replacing a module's attributes
     replaced = numpy.errstate, numpy.einsum

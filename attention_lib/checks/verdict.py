@@ -17,16 +17,16 @@ class Report:
 
     exercise: Exercise
     outcome: Outcome
-    sentence: str  # the fault and its rule, and all else that is said
+    sentence: str  # the fault and its rule, and all other findings
     comparison: Comparison | None = None
     case_count: int = 0  # for a right answer, the number of cases
     mistake: str = ""  # the id of the recognized mistake
     advice: tuple[str, ...] = ()  # for a right answer: what it should still do differently
     edit: str = ""  # the change of source that makes results right; folded in the panel
     parts: tuple[str, ...] = ()  # of the sentence, one for each finding
-    kind: str = ""  # what is wrong, as words to compare: reports with one kind are of one fault
-    errors: tuple[str, ...] = ()  # the names of the errors in which calls ended
-    lines: tuple[int, ...] = ()  # of the answer's source, that the findings name
+    kind: str = ""  # what is wrong, as a key: reports with the same kind have the same fault
+    errors: tuple[str, ...] = ()  # the names of the errors that ended calls
+    lines: tuple[int, ...] = ()  # of the answer's source, named by the findings
     awaits: str = ""  # the function that an answer calls, and that is not written yet
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from attention_lib.checks.calls.tensors import is_tensor
 
-LIBRARY = "lib"  # what the notebooks import attention_lib as
+LIBRARY = "lib"  # the name under which the notebooks import attention_lib
 
 
 def described(value: Any) -> str:
@@ -44,7 +44,7 @@ def digits_apart(got: Any, right: Any) -> int:
 
 
 def full_name(function: Callable[..., Any]) -> str:
-    """Return a function's module and qualified name, as `watched_calls` takes it."""
+    """Return a function's dotted name, in the form that `watched_calls` compares."""
     return f"{function.__module__}.{function.__qualname__}"
 
 

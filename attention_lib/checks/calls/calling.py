@@ -48,7 +48,7 @@ def observe_all(
 def observe(
     answer: Answer, case: Case, forbidden: tuple[str, ...] = (), limit: float | None = None
 ) -> Observation:
-    """Call a function in this process on copies of a case's arguments, and observe all that it does.
+    """Call a function in this process on copies of a case's arguments, and observe everything it does.
 
     `forbidden` holds prefixes of the dotted names of forbidden functions. `limit` is in seconds, by
     default `timeouts.CALL_SECONDS`.
@@ -94,7 +94,7 @@ def observe(
 
 
 def refusal_of(args: Iterable[Any]) -> Exception | None:
-    """Return the error of a method among the arguments that an answer may have caught, and forget it."""
+    """Return and clear the error of a method among the arguments: an answer may have caught it."""
     owners: list[Any] = [getattr(argument, "__self__", None) for argument in args]
     refused = [one for one in owners if getattr(one, "refusal", None)]
     error: Exception | None = refused[0].refusal if refused else None
@@ -104,7 +104,7 @@ def refusal_of(args: Iterable[Any]) -> Exception | None:
 
 
 def _takes(answer: Answer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Tell whether a function's first line takes these arguments."""
+    """Tell whether a function's signature accepts these arguments."""
     try:
         inspect.signature(answer).bind(*args, **kwargs)
     except (TypeError, ValueError):

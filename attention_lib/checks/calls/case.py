@@ -1,4 +1,4 @@
-"""Define a case: the arguments of one call, and what the contract asks of its result."""
+"""Define a case: the arguments of one call, and what the contract requires of its result."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ Answer = Callable[..., Any]
 
 
 class Case:
-    """One call an answer is tried on.
+    """One call to try an answer on.
 
     Parameters
     ----------
     *args
         The positional arguments. The answer and the reference get deep copies of them.
     raises
-        The exception that the contract asks for. Then no value is compared.
+        The exception that the contract requires. Then no value is compared.
     verify
         If the contract allows several results: a function of the returned value that returns None
         or the sentence on what is wrong with it. Then no value is compared.
@@ -44,7 +44,7 @@ class Case:
 class Stream:
     """An argument of a case that can be read once, item by item.
 
-    Each copy starts at the first item, and notes if it is read again after its end.
+    Each copy starts at the first item, and records whether it is read again after its end.
     """
 
     def __init__(self, items: Iterable[np.ndarray]) -> None:

@@ -1,4 +1,4 @@
-"""Name the loops that a call was in when it ran out of time."""
+"""Name the loops in which a call was when it ran out of time."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ FINITE = ("range", "enumerate", "zip", "ndindex", "ndenumerate", "product", "rev
 
 
 def where_time_went(ended: BaseException) -> str:
-    """Say which loops a call was in when it was stopped; empty if in none.
+    """Return a sentence on the loops in which a call was stopped, or "".
 
-    `for` loops over ranges and the like are called slow. A `while` loop may be endless.
+    `for` loops over ranges and similar iterables are called slow. A `while` loop may be endless.
     """
     loops: list[tuple[ast.For | ast.While, types.FrameType]] = []
     trace, count = ended.__traceback__, 0
@@ -50,7 +50,7 @@ def where_time_went(ended: BaseException) -> str:
 
 
 def _numbers_in(test: ast.expr, frame: types.FrameType) -> str:
-    """Give the numbers in a loop's condition when it was stopped: ", where step was 1.002"."""
+    """Return the numbers in a loop's condition when it was stopped: ", where step was 1.002"."""
     names = dict.fromkeys(node.id for node in ast.walk(test) if isinstance(node, ast.Name))
     numbers = {
         name: frame.f_locals[name]

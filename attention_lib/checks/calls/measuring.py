@@ -1,4 +1,4 @@
-"""Measure a call: its peak memory, its lines of Python and its work, the overflows it hides.
+"""Measure a call: its peak memory, the lines of Python it runs, its work, and hidden overflows.
 
 Each measurement takes a function and its arguments, and runs in the process of the function.
 """
@@ -22,7 +22,7 @@ MIB = 1 << 20
 
 @remote_measurement
 def peak_bytes(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> int:
-    """Return the peak memory of one call, beyond what was allocated before it."""
+    """Return the peak memory of one call, in addition to what was allocated before it."""
     traced_already = tracemalloc.is_tracing()
     if not traced_already:
         tracemalloc.start()
@@ -72,7 +72,7 @@ def overflows(function: Callable[..., Any], /, *args: Any) -> int:
             super().__init__(**{k: s for k, s in states.items() if k in ("divide", "invalid")})
 
     def watched_einsum(*operands: Any, **options: Any) -> Any:
-        """Note infinities in the result, as most sums of `np.einsum` report no overflow."""
+        """Record infinities in the result: most sums of `np.einsum` report no overflow."""
         before = len(seen)
         result = einsum(*operands, **options)
         arrays = [operand for operand in operands if isinstance(operand, np.ndarray)]
@@ -113,7 +113,7 @@ def with_result(function: Callable[..., Any], what: str, /, *args: Any, **kwargs
 
 
 class _Counted(np.ndarray):
-    """An array that counts the numbers which NumPy's functions read or write."""
+    """An array that counts the numbers that NumPy's functions read or write."""
 
     count = 0  # of the class, for one measurement
 
@@ -147,12 +147,12 @@ def _uncounted(value: Any) -> Any:
 
 @remote_measurement
 def work_done(function: Callable[..., Any], /, *args: Any) -> int:
-    """Count the lines of Python that one call runs, and the numbers that it has NumPy compute."""
+    """Count the lines of Python that one call runs, plus the numbers that NumPy computes for it."""
     numpy: Any = np  # else mypy objects to replacing a module's attributes
     makers = {name: getattr(np, name) for name in ("array", "asarray", "ascontiguousarray")}
 
     def kept(make: Callable[..., Any]) -> Callable[..., Any]:
-        """Let a function that makes plain arrays count what is computed with its result."""
+        """Wrap a function that makes plain arrays, so that computing with its result is counted."""
 
         def made(value: Any, *others: Any, **options: Any) -> Any:
             result = make(value, *others, **options)
@@ -182,6 +182,6 @@ def growth_of_work(
     sizes: tuple[int, int],
 ) -> float:
     """Return how many times the work of a call grows between two sizes of its arguments."""
-    work_done(function, *arguments(sizes[0]))  # what is done at the first call alone is left out
+    work_done(function, *arguments(sizes[0]))  # leaves out work that only the first call does
     small, large = (work_done(function, *arguments(size)) for size in sizes)
     return large / max(small, 1)

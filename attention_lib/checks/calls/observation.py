@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Unreachable(BaseException):
-    """Raised when the process of an answer has ended; the text says why."""
+    """The process of an answer has ended; the text says why."""
 
 
 @dataclass
@@ -17,7 +17,7 @@ class Observation:
 
     value: Any = None
     error: BaseException | None = None
-    # The learner's, of the error.
+    # Those of the learner's code, from the error.
     frames: list[traceback.FrameSummary] = field(default_factory=list)
     explanation: str = ""  # of a time-out, or of an error in another process
     is_quoted: bool = False  # the explanation comes from the submission's process

@@ -1,7 +1,7 @@
 """Provide a proxy for an answer in another process, and a registry of functions to call there.
 
-Measurements run in the answer's process, and so does what runs an answer, such as a launch. Both
-processes import this package, so a function is sent as its name.
+Measurements run in the answer's process, and so do wrappers that run an answer, such as a launch.
+Both processes import this package, so a function is sent by its name.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from attention_lib.checks.calls.timeouts import OutOfTime
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# By name, functions that are called in the answer's process with the answer as first argument.
+# Registry, by name, of functions to call in the answer's process with the answer as first argument.
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
 
@@ -39,7 +39,7 @@ class RemoteAnswer(ABC):
 
     @abstractmethod
     def staged(self, how: str) -> RemoteAnswer:
-        """Return a proxy for the function that the registered function `how` makes of the answer."""
+        """Return a proxy for the answer wrapped by the registered function `how`."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the answer: return its result, raise its error, repeat its warnings."""
@@ -68,7 +68,7 @@ def remote_measurement(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def remote_staging(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Register a function that makes another one of an answer. Given a proxy, it returns a proxy."""
+    """Register a function that wraps an answer. Given a proxy, it returns a proxy."""
 
     @functools.wraps(function)
     def stage(answer: Any) -> Any:

@@ -26,7 +26,7 @@ class Machine:
         self._device = device
         self._on_device = device != "cpu"
         self._now = 1000.0
-        self._worked = 1.0  # CPU time, which advances little while it waits for a device
+        self._worked = 1.0  # CPU time, which advances little during a wait for the device
         self._busy_until = 0.0
 
     def call(self) -> None:
@@ -100,7 +100,7 @@ NAMES = {"cuda": "CUDA", "mps": "MPS", "none": "accelerator"}
 
 
 def _timed_by(clock: Callable[[], float], function: Callable[..., Any]) -> Callable[..., Any]:
-    """Change the default clock of a function of timeit."""
+    """Return a function of timeit with another default clock."""
 
     def timed(
         stmt: Any = "pass", setup: Any = "pass", timer: Any = clock, *args: Any, **kwargs: Any
@@ -156,7 +156,7 @@ def availability(cuda: bool, mps: bool) -> list[tuple[Any, str, Any]]:
 
 @contextlib.contextmanager
 def replaced(fakes: list[tuple[Any, str, Any]], answer: Any = None) -> Iterator[None]:
-    """Replace attributes of modules, and the same objects where the answer's module imported them."""
+    """Replace attributes of modules, and the same objects if the answer's module imported them."""
     places = [(vars(owner), name, fake) for owner, name, fake in fakes if name in vars(owner)]
     of_real = {id(place[name]): fake for place, name, fake in places if callable(fake)}
     imported = getattr(answer, "__globals__", {})

@@ -43,7 +43,7 @@ def with_devices(answer: Answer) -> Answer:
 
 @remote_staging
 def returning_an_array(answer: Answer) -> Answer:
-    """Make an array of the list, tuple or array that `answer` returns."""
+    """Convert the list, tuple or array that `answer` returns to an array."""
 
     @functools.wraps(answer)
     def answer_as_an_array(*args: Any, **kwargs: Any) -> Any:
@@ -59,7 +59,7 @@ def returning_an_array(answer: Answer) -> Answer:
 def on_strided_arrays(answer: Answer) -> Answer:
     """Call `answer` with strided arrays: views of every second column of wider ones.
 
-    The arguments of a case cannot be strided, as copying makes them contiguous.
+    The arguments of a case cannot be strided: deep copies are contiguous.
     """
 
     def answer_on_views(*args: Any, **kwargs: Any) -> Any:
@@ -80,7 +80,7 @@ def _every_second_column(argument: Any) -> Any:
 
 @remote_staging
 def on_simulated_machine(answer: Answer) -> Answer:
-    """Let `answer` measure `fn` on a simulated machine, where its calls take these milliseconds."""
+    """Let `answer` time `fn` on a simulated machine, where its calls take these milliseconds."""
 
     def time_milliseconds(fn: tuple[float, ...], device: Any, *repeats: int) -> Any:
         machine = Machine(fn, device.type)
@@ -194,7 +194,7 @@ def launched_on_rows(kernel: Any) -> Answer:
 
 @remote_measurement
 def reads_past_rows(kernel: Any, scores: Any, block: int) -> bool:
-    """Tell whether a kernel, in NumPy, reads past memory that ends with the last row."""
+    """Tell whether a kernel, run in NumPy, reads past memory that ends with the last row."""
     from attention_lib.lessons.gpu import launch
 
     given, (weights, _) = scores.clone(), _with_room(scores, NOT_STORED)
@@ -214,7 +214,7 @@ WRITES_OUTSIDE = (
     "it stores outside of output: give tl.store the mask of the rows that there are, and look at the "
     "places of the others."
 )
-ROOM_ON_GPU, ROOM_HERE = 2**17, 2**13  # the padding; here a kernel cannot write past it
+ROOM_ON_GPU, ROOM_HERE = 2**17, 2**13  # the padding; in NumPy a kernel cannot write past it
 NOT_STORED = -60000.0  # fills output before the launch; exact in any dtype
 
 
@@ -271,9 +271,9 @@ def _stop_at_a_stub(kernel: Any) -> None:
 
 
 def _with_room(tensor: Any, filler: float) -> tuple[Any, tuple[Any, Any]]:
-    """Copy a contiguous tensor, and pad the memory before and behind it.
+    """Copy a contiguous tensor, and pad the memory before and after it.
 
-    Otherwise a kernel that stores in wrong places could overwrite other memory.
+    Otherwise a kernel that stores to wrong places could overwrite other memory.
     """
     room = ROOM_ON_GPU if tensor.is_cuda else ROOM_HERE
     memory = tensor.new_full((2 * room + tensor.numel(),), filler)
@@ -284,9 +284,9 @@ def _with_room(tensor: Any, filler: float) -> tuple[Any, tuple[Any, Any]]:
 
 
 def _among_nan(tensor: Any, beside: int = 0) -> Any:
-    """Copy a tensor, and put rows of NaN behind it to detect reads past its end.
+    """Copy a tensor, and put rows of NaN after it to detect reads past its end.
 
-    With numbers `beside` each row, the stride is longer than a row.
+    With `beside` further numbers after each row, the stride is longer than a row.
     """
     *leading, rows, columns = tensor.shape
     room = tensor.new_full((*leading, rows + 64, columns + beside), math.nan)
@@ -301,7 +301,8 @@ class CompilationError(ValueError):
 def _cause(error: BaseException, kernel: Any) -> BaseException:
     """Find the error inside the kernel, in the chain of Triton's errors.
 
-    A compiler's error has the source of the calling function. Its cause has that of the called one.
+    A compiler's error has the source of the calling function. Its cause has the source of the
+    called function.
     """
     if "CUDA error" in str(error):
         return RuntimeError(POISONED)
@@ -315,7 +316,7 @@ def _cause(error: BaseException, kernel: Any) -> BaseException:
             line = kernel.starting_line_number + node.lineno - 1
             quoted = ast.unparse(node).splitlines()[0]
             return CompilationError(f"{message} (line {line}: `{quoted:.60}`)")
-    # The launch stops if the loop does not return three blocks of the right shapes.
+    # The launch stops if the loop does not return three blocks with the right shapes.
     texts = (
         "unpack",
         "list index out of range",
@@ -328,7 +329,7 @@ def _cause(error: BaseException, kernel: Any) -> BaseException:
 
 
 def _in_the_kernel(error: BaseException) -> bool:
-    """Tell whether a traceback contains a line of the learner's."""
+    """Tell whether a traceback contains a line of the learner's code."""
     frames = learner_frames(error)
     return any("site-packages" not in frame.filename for frame in frames)
 
@@ -339,7 +340,7 @@ def gradients(
 ) -> list[Any] | None:
     """Return the gradients of a function's inputs, from the gradient `toward` of its output.
 
-    A gradient is None if the output does not depend on the input. Without any gradient, the result
+    A gradient is None if the output does not depend on the input. If no gradient exists, the result
     is None.
     """
     import torch

@@ -13,7 +13,7 @@ from typing import Any
 
 CALL_SECONDS = 5.0  # for one call; right answers need milliseconds
 WORKED = 0.9  # a call that has used this share of the limit as CPU time is stopped
-SOON = 0.001  # until it is raised again
+SOON = 0.001  # seconds until it is raised again
 REPEATED_AFTER = 0.5  # seconds until the signal repeats
 
 
@@ -32,10 +32,10 @@ class OutOfTime(BaseException):
 def time_limit(seconds: float) -> Iterator[None]:
     """Raise `OutOfTime` in the body after `seconds` of CPU time; infinity sets no limit.
 
-    It is also raised after four times `seconds` of real time, and once more where a callback of a weak
-    reference or a destructor has lost it, since Python ignores errors there. A timer signal interrupts the body;
-    on Windows, which has none, a second thread does so after `seconds` of real time. Outside the
-    main thread, and in a browser, there is no limit.
+    It is also raised after four times `seconds` of real time. If a weak reference's callback or a
+    destructor lost it, because Python ignores errors there, it is raised once more. A timer signal
+    interrupts the body. On Windows, which has no such signal, a second thread interrupts it after
+    `seconds` of real time. Outside the main thread, and in a browser, there is no limit.
     """
     if math.isinf(seconds) or threading.current_thread() is not threading.main_thread():
         yield
@@ -66,7 +66,7 @@ def time_limit(seconds: float) -> Iterator[None]:
 
         previous = signal.signal(signal.SIGALRM, expire_if_it_worked)
         sys.unraisablehook = raise_again
-        # It repeats in case an answer catches everything and goes on.
+        # The signal repeats in case an answer catches everything and continues.
         signal.setitimer(signal.ITIMER_REAL, seconds, REPEATED_AFTER)
         try:
             yield
@@ -74,7 +74,7 @@ def time_limit(seconds: float) -> Iterator[None]:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, previous)
             sys.unraisablehook = report
-        if lost:  # and the body ended before it was raised again
+        if lost:  # the body ended before it was raised again
             raise OutOfTime(lost[0].waited)
     else:
         import _thread

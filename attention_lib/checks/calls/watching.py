@@ -15,7 +15,7 @@ from attention_lib.checks.calls.observation import Observation
 
 @contextlib.contextmanager
 def watched_calls(forbidden: tuple[str, ...], seen: Observation) -> Iterator[None]:
-    """Note in `seen` the first call of a function whose dotted name has a forbidden prefix."""
+    """Record in `seen` the first call of a function whose dotted name has a forbidden prefix."""
     if not forbidden:
         yield
         return
@@ -71,7 +71,7 @@ def _module_of_builtin(called: Any) -> str:
 
 
 def scipy_ufunc_in(answer: Any) -> str:
-    """Find a ufunc of scipy.special in the names that an answer uses; else return an empty string.
+    """Return the name of a scipy.special ufunc among the names that an answer uses, or "".
 
     A profiler does not see calls of ufuncs.
     """

@@ -81,8 +81,8 @@ def _allowed(expected: Any, size: Any, precision: Any) -> Any:
     eps = float(precision.eps)
     with np.errstate(over="ignore"):
         allowed = SLACK * eps * np.asarray(size, np.float64)
-    # Subnormal results need not be right. Without a ceiling, any result would pass where the
-    # scores are huge.
+    # Subnormal results need not be right. Without the ceiling, any result would pass if the scores
+    # are huge.
     ceiling = max(1e-3, 8 * eps) * np.maximum(
         1.0, np.abs(np.where(np.isfinite(expected), expected, 0.0))
     )

@@ -18,7 +18,7 @@ CLOSE = 1e-6  # the tolerance, relative to the largest number of an array
 
 
 class WrongWhereMeasured(Exception):
-    """Raised when a measured call returns something other than the reference."""
+    """A measured call returned something other than the reference."""
 
 
 class ComparedAnswer(RemoteAnswer):

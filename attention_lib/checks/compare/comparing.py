@@ -23,9 +23,9 @@ NUMERIC = (np.ndarray, np.generic, int, float)
 
 @dataclass(frozen=True)
 class Part:
-    """One array of a result beside the right one."""
+    """One array of a result, with the right one."""
 
-    name: str  # "result 2", or "part 1 of result 2" in a nested one; empty if there is one alone
+    name: str  # "result 2", or "part 1 of result 2" if nested; empty for a single array
     value: Any
     expected: Expected
     allowed: Any
@@ -54,16 +54,16 @@ class Part:
 def parts_of(value: Any, trial: Trial) -> tuple[Part, ...] | None:
     """Pair each array of a result with the right one; None if their number differs."""
     try:
-        return tuple(_parts(value, trial.expected, trial.allowed, ""))
+        return tuple(_parts_in(value, trial.expected, trial.allowed, ""))
     except _AnotherCount:
         return None
 
 
 class _AnotherCount(Exception):
-    """Raised for a result with too few or too many parts."""
+    """A result has too few or too many parts."""
 
 
-def _parts(value: Any, expected: Any, allowed: Any, name: str) -> Iterator[Part]:
+def _parts_in(value: Any, expected: Any, allowed: Any, name: str) -> Iterator[Part]:
     if not isinstance(expected, tuple):
         yield Part(name, value, expected, allowed)
         return
@@ -71,7 +71,7 @@ def _parts(value: Any, expected: Any, allowed: Any, name: str) -> Iterator[Part]
         raise _AnotherCount
     for number, (one, right, size) in enumerate(zip(value, expected, allowed, strict=True), 1):
         inner = f"part {number} of {name}" if name else f"result {number}"
-        yield from _parts(one, right, size, inner)
+        yield from _parts_in(one, right, size, inner)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class Comparison:
 
     @property
     def stopped(self) -> bool:
-        """Whether the call ended in an error that the contract does not ask for."""
+        """Whether the call ended in an error that the contract does not require."""
         error, raises = self.seen.error, self.trial.case.raises
         return error is not None and not (raises and isinstance(error, raises))
 
@@ -95,7 +95,7 @@ class Comparison:
 
     @functools.cached_property
     def problem(self) -> str | None:
-        """A sentence on what is wrong with the returned value; None if nothing is."""
+        """A sentence on what is wrong with the returned value, or None."""
         if self.seen.error is not None:
             return None
         name, value, case = self.name, self.seen.value, self.trial.case
@@ -106,13 +106,13 @@ class Comparison:
                 return f"{name} returned None: does every way through it end in a return?"
             try:
                 return case.verify(value)
-            except (TypeError, ValueError):  # of dates, say, with which nothing can be computed
+            except (TypeError, ValueError):  # a list of dates, for example
                 return f"{name} returned {described(value)}, which cannot be compared with numbers."
         if self.parts is None:
             return _problem_with_count(name, value, self.trial.expected, "result")
         for part in self.parts:
             sentence = _problem_with_part(
-                self._named(part), part.value, part.expected, part.allowed
+                self._name_of(part), part.value, part.expected, part.allowed
             )
             if sentence:
                 return sentence
@@ -128,14 +128,14 @@ class Comparison:
 
     @property
     def wrong_dtype(self) -> str | None:
-        """A sentence on a dtype that is wrong, whatever the numbers are."""
-        named = ((self._named(part), part) for part in self.parts or ())
+        """A sentence on a dtype that is wrong for any numbers."""
+        named = ((self._name_of(part), part) for part in self.parts or ())
         found = (_problem_with_dtype(name, part.value, part.expected) for name, part in named)
         return next(filter(None, found), None)
 
     @property
     def has_another_kind(self) -> bool:
-        """Whether a result is of floats, integers or booleans where another kind is asked for."""
+        """Whether a result has floats, integers or booleans where another kind is required."""
         return any(
             part.expected.device is None
             and part.numbers is not None
@@ -145,11 +145,11 @@ class Comparison:
 
     @property
     def wide_dtype(self) -> str | None:
-        """A remark on a dtype that is wider than asked for."""
-        named = ((self._named(part), part) for part in self.parts or ())
+        """A remark on a dtype that is wider than required."""
+        named = ((self._name_of(part), part) for part in self.parts or ())
         return next(filter(None, (_remark_on_dtype(*each) for each in named)), None)
 
-    def _named(self, part: Part) -> str:
+    def _name_of(self, part: Part) -> str:
         return f"{part.name.capitalize()} of {self.name}" if part.name else self.name
 
     @functools.cached_property
@@ -174,7 +174,7 @@ def is_spoiled(one: Comparison) -> bool:
 
 
 def in_own_dtype(one: Comparison) -> Comparison:
-    """Compare a result of a narrower dtype than asked for by the tolerance of its own."""
+    """Judge a result of a narrower dtype by that dtype's tolerance."""
     values = [part.value for part in one.parts or () if hasattr(part.value, "dtype")]
     coarsest = max(map(_limits_of, values), key=lambda limits: float(limits.eps), default=EXACT)
     factor = float(coarsest.eps) / float(one.trial.precision.eps)
@@ -195,7 +195,7 @@ def _limits_of(value: Any) -> Any:
 
 
 def _problem_with_count(name: str, value: Any, expected: Any, part: str) -> str | None:
-    """Say that there are too few or too many results; `part` is the word for one of them."""
+    """Return a sentence on too few or too many results; `part` is the word for one of them."""
     if not isinstance(expected, tuple):
         return None
     if not isinstance(value, (tuple, list)) or len(value) != len(expected):
@@ -234,7 +234,7 @@ def _problem_with_part(name: str, value: Any, expected: Expected, allowed: Any) 
 
 
 def _with_other_axes(got: tuple[int, ...], right: tuple[int, ...]) -> str:
-    """Say that a result has an axis too many, lacks the leading axes, or a single one for several."""
+    """Return a sentence on an extra axis, missing leading axes, or axes merged into one."""
     for place in range(len(right) + 1):
         if got == (*right[:place], 1, *right[place:]):
             return f" Its axis {place}, of length 1, is one too many."
@@ -250,7 +250,7 @@ def _with_other_axes(got: tuple[int, ...], right: tuple[int, ...]) -> str:
 
 
 def _in_another_order(got: NDArray, expected: Expected, allowed: Any) -> str:
-    """Say that a result is right but for the order of its axes."""
+    """Return a sentence if a result is right except for the order of its axes."""
     for order in itertools.permutations(range(min(got.ndim, 4))):  # more have too many orders
         turned = got.transpose(*order, *range(4, got.ndim))
         fits = turned.shape == expected.values.shape and turned.size > 1
@@ -277,7 +277,7 @@ def _is_whole(value: np.ndarray, expected: Expected) -> bool:
 
 
 def is_wider(value: Any, expected: Expected) -> bool:
-    """Tell whether a floating array has a wider dtype than asked for."""
+    """Tell whether a floating array has a wider dtype than required."""
     return (
         isinstance(value, np.ndarray)
         and value.dtype.kind == "f" == np.dtype(expected.dtype).kind
@@ -286,7 +286,7 @@ def is_wider(value: Any, expected: Expected) -> bool:
 
 
 def _remark_on_dtype(name: str, part: Part) -> str | None:
-    """Remark on a right result whose dtype is wider than asked for."""
+    """Return a remark on a right result whose dtype is wider than required."""
     value, expected = part.value, part.expected
     if expected.device or expected.scalar or not is_wider(value, expected):
         return None
@@ -297,7 +297,7 @@ def _remark_on_dtype(name: str, part: Part) -> str | None:
 
 
 def _first_of_a_pair(value: Any, expected: Expected) -> str:
-    """Say that the first part of a returned pair has the right shape."""
+    """Return a sentence if the first part of a returned pair has the right shape."""
     if not isinstance(value, tuple) or len(value) != 2:
         return ""
     if np.shape(value[0]) != expected.values.shape:
@@ -309,7 +309,7 @@ def _first_of_a_pair(value: Any, expected: Expected) -> str:
 
 
 def _origin_of_dtype(got: Any, right: Any) -> str:
-    """Say how an unexpected dtype comes about."""
+    """Return a sentence on the cause of an unexpected dtype, or ""."""
     if (got, right) == (np.float64, np.float32):
         return " A float64 array makes what is computed with it float64."
     if isinstance(got, np.dtype) and got.kind in "iu" and right == np.float64:
@@ -360,7 +360,7 @@ def _where(marked: NDArray[np.bool_]) -> str:
 
 
 def alike(value: Any, other: Any, allowed: Any, precision: Any) -> bool:
-    """Tell whether two results are equal up to rounding, whatever their dtypes."""
+    """Tell whether two results are equal up to rounding, with any dtypes."""
     if isinstance(value, (tuple, list)) and isinstance(other, (tuple, list)):
         parts = allowed if isinstance(allowed, tuple) else (allowed,) * len(other)
         return len(value) == len(other) and all(
@@ -379,7 +379,7 @@ def alike(value: Any, other: Any, allowed: Any, precision: Any) -> bool:
     ):
         return False
     same = (value == other) | (np.isnan(value) & np.isnan(other))
-    if same.all():  # as half of them are
+    if same.all():  # as in half of the calls
         return True
     return not (differing(value, other, _rounding(other, allowed, precision)) & ~same).any()
 

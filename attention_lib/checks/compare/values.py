@@ -50,7 +50,7 @@ def _off(got: NDArray[np.float64], value: Any, distance: float) -> NDArray[np.bo
 
 
 def _wrong_sum(got: NDArray, value: Any, tolerance: float) -> str:
-    """Say that numbers do not sum to 1; empty if they do, or need not."""
+    """Return a sentence if numbers should sum to 1 and do not; otherwise ""."""
     total, room = float(got.sum()), got.size * tolerance
     sums_to_one = abs(np.asarray(value, float).sum() - 1) <= 1e-9
     if not sums_to_one or abs(total - 1) <= room:

@@ -17,7 +17,7 @@ import numpy as np
 
 from attention_lib.checks.errors.line import parsed
 
-EDITED = "<edited answer>"  # the file of an answer that is made again
+EDITED = "<edited answer>"  # the file name of an answer that is compiled again
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Source:
         return (self.function, *self.helpers)
 
     def made(self, changed: Collection[ast.AST]) -> Callable[..., Any] | None:
-        """Make the answer again, compiling its changed functions; None if that fails."""
+        """Compile the changed functions, and return the answer; None if that fails."""
         names = dict(self.namespace)
         try:
             for function, code in reversed(self.compiled.items()):  # the helpers first
@@ -52,7 +52,7 @@ def _code_of(function: ast.FunctionDef) -> types.CodeType:
 
 
 def source_of(answer: Any) -> Source | None:
-    """Parse a function's cell or file; None if it cannot be read, or is a closure."""
+    """Parse a function's cell or file; return None if it cannot be read, or is a closure."""
     if not isinstance(answer, types.FunctionType) or answer.__code__.co_freevars:
         return None
     code = answer.__code__

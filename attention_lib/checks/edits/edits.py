@@ -29,11 +29,11 @@ class Edit:
     new: Any
     enclosing: tuple[ast.AST, ...]  # from the parent up to the function
     words: str = ""  # what to do; if empty, the code before and after is quoted
-    fault: str = ""  # that the edit repairs; if empty, it is found from the two expressions
+    fault: str = ""  # fault that the edit corrects; if empty, it follows from the two expressions
 
     @functools.cached_property
-    def _located(self) -> Any:
-        """The new code with line numbers, which only an edit that is tried needs."""
+    def _new_with_lines(self) -> Any:
+        """The new code with line numbers, needed only to try the edit."""
         like = self.old[0] if isinstance(self.old, list) else self.old
         for new in self.new if isinstance(self.new, list) else [self.new]:
             if not hasattr(new, "lineno"):
@@ -44,7 +44,7 @@ class Edit:
     @contextlib.contextmanager
     def applied(self) -> Iterator[None]:
         """Apply the edit to the tree in the body of a `with` statement."""
-        self._set(self._located)
+        self._set(self._new_with_lines)
         try:
             yield
         finally:
@@ -66,13 +66,13 @@ class Edit:
 
     @property
     def statement(self) -> ast.AST | None:
-        """The simple statement that is edited; None if it has a block."""
+        """The simple statement that is edited, or None if it has a block."""
         node = next(node for node in self.enclosing if isinstance(node, ast.stmt))
         return node if isinstance(node, SIMPLE) else None
 
     @property
     def place(self) -> ast.AST:
-        """The code that is quoted once for all edits in it: a statement, or a part of its head."""
+        """The code to quote once for all edits in it: a statement, or a part of its head."""
         return self.statement or self.quoted
 
     @property
@@ -98,7 +98,7 @@ def is_idle(node: ast.AST) -> bool:
         case ast.BinOp(op=ast.Add() | ast.Sub(), right=ast.Constant(value=0)):
             return True
         case ast.BinOp(op=ast.Sub() | ast.Div() | ast.FloorDiv(), left=one, right=other):
-            return ast.dump(one) == ast.dump(other)  # 0 or 1 in disguise
+            return ast.dump(one) == ast.dump(other)  # always 0 or 1
         case ast.Assign(targets=[ast.Name(id=target)], value=ast.Name(id=source)):
             return target == source
         case ast.Call(
@@ -120,7 +120,7 @@ PARTS = (ast.Slice, ast.keyword, ast.Starred, ast.comprehension)
 
 
 def sentence_of(edits: Sequence[Edit], lines: Sequence[str]) -> str:
-    """Say what to write in which line, naming each line once."""
+    """Return what to write in which line, naming each line once."""
     texts: dict[str, None] = {}
     for edit in edits:
         if edit.words:
@@ -136,14 +136,14 @@ def sentence_of(edits: Sequence[Edit], lines: Sequence[str]) -> str:
 
 
 class Fault(NamedTuple):
-    """A fault that an edit repairs: a sentence, and what it is about if others may say the same."""
+    """A fault that an edit corrects: a sentence, and its topic if other findings may say the same."""
 
     text: str
     topic: str
 
 
 def faults_of(edits: Sequence[Edit], lines: Sequence[str]) -> tuple[Fault, ...]:
-    """Name the faults that edits repair, without telling what to write."""
+    """Name the faults that edits correct, without saying what to write."""
     texts = {edit.fault or _fault_of(edit, lines): edit for edit in reversed(edits)}
     return tuple(
         Fault(f"{text[0].upper()}{text[1:]}.", topic_of(edit.old, edit.new))
@@ -185,7 +185,7 @@ def _before_and_after(
 
 
 def _text_of(node: ast.AST, lines: Sequence[str]) -> str | None:
-    """Return the learner's own text of a node; None if it is not in one line of ASCII."""
+    """Return the learner's own text of a node, or None if it is not in one line of ASCII."""
     line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
     if line != getattr(node, "end_lineno", None) or not 0 < line <= len(lines):
         return None
@@ -196,11 +196,12 @@ def _text_of(node: ast.AST, lines: Sequence[str]) -> str | None:
 Edits = tuple[Edit, ...]  # applied together
 
 
-@functools.lru_cache(maxsize=1)  # of the answer in hand, which is searched for several faults
+@functools.lru_cache(maxsize=1)  # for the current answer, which is searched for several faults
 def edits_of(functions: tuple[ast.FunctionDef, ...], is_torch: bool) -> list[Edits]:
     """List the small edits of functions, the likeliest first.
 
-    Code that occurs several times, up to variables' names, is also edited in all places at once.
+    Code that occurs several times, except for variables' names, is also edited in all places at
+    once.
     """
     collected: list[tuple[Edit, str]] = []
     for function in functions:
@@ -237,7 +238,7 @@ def _collect(
                 edits.append((edit, ""))
         items = enumerate(value) if isinstance(value, list) else [(None, value)]
         for index, item in items:
-            if _tests_closeness(item):  # whatever makes a loop go on longer would seem to mend it
+            if _tests_closeness(item):  # any edit that runs a loop longer would seem right
                 continue
             if isinstance(item, ast.Constant) and _is_a_bound(item, around):
                 continue
@@ -271,9 +272,9 @@ def _tests_closeness(node: object) -> bool:
 
 
 def _is_a_bound(number: ast.Constant, around: tuple[ast.AST, ...]) -> bool:
-    """Tell whether a number is in the condition of an error that is raised, or is a 0 compared with.
+    """Tell whether a number is in the condition of a raised error, or is a 0 in a comparison.
 
-    Another number there, which no case reaches, would seem to mend the answer.
+    Another number there, which no case reaches, would seem to correct the answer.
     """
     statement = next(node for node in around if isinstance(node, ast.stmt))
     refuses = isinstance(statement, ast.If) and statements.refuses(statement)
@@ -281,7 +282,7 @@ def _is_a_bound(number: ast.Constant, around: tuple[ast.AST, ...]) -> bool:
 
 
 def _fault_of_name(old: ast.expr, new: ast.expr, scope: Scope) -> str:
-    """Say that a variable of the notebook is used in place of an argument."""
+    """Return a sentence if a variable of the notebook is used instead of an argument."""
     if not isinstance(old, ast.Name) or old.id not in scope.free or old.id in ast.unparse(new):
         return ""
     same = "is a variable of the notebook, the same in every call"
@@ -300,7 +301,7 @@ def _is_an_axis(node: ast.expr, parent: ast.AST, field: str) -> bool:
 
 
 def _without_names(node: ast.expr) -> str:
-    """Dump an expression without variables' names; empty for a single name or constant."""
+    """Dump an expression without variables' names; return "" for a single name or constant."""
     if isinstance(node, (ast.Name, ast.Constant)):
         return ""
     return re.sub(r"id='\w+'", "", ast.dump(node))

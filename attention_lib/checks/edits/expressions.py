@@ -20,7 +20,8 @@ REDUCTIONS = {
     *("softmax", "logsumexp", "log_softmax", "stable_softmax", "masked_softmax", "entropy"),
 }
 ALONG_AN_AXIS = {"cumsum", "argmax", "argmin", "concatenate", "stack", "cat", "repeat", "roll"}
-# What join along an axis counted from the front, and the axes from the end that may be meant.
+# Functions that join along an axis counted from the front, and the axes from the end that may be
+# meant.
 STACKS = {"vstack": (-2,), "hstack": (-1, -2)}
 SIBLINGS = (  # functions that are confused with one another
     ("mean", "sum"),
@@ -94,13 +95,13 @@ class _Filled(ast.NodeTransformer):
         return self._parts.get(name.id, name)
 
 
-def _swapped(node: ast.expr, scope: Scope) -> ast.expr:
+def _with_axes_swapped(node: ast.expr, scope: Scope) -> ast.expr:
     """Exchange the last two axes, with NumPy or torch."""
     return made("X.transpose(-1, -2)" if scope.is_torch else "np.swapaxes(X, -1, -2)", X=node)
 
 
 def _one_more(node: ast.expr) -> ast.expr:
-    """Add 1, or leave out a subtracted 1."""
+    """Add 1, or drop a subtracted 1."""
     match node:
         case ast.BinOp(left=left, op=ast.Sub(), right=ast.Constant(value=1)):
             return copy.deepcopy(left)
@@ -172,7 +173,7 @@ def numbers(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Change
         near = [value - 1, value + 1, -value, -1, -2, -3, 0, 1]
         is_power = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Pow)
         for place, other in enumerate(dict.fromkeys(near)):
-            if is_power and other < -1:  # a term so small may vanish, and be right by chance
+            if is_power and other < -1:  # such a small term may vanish, and be right by chance
                 continue
             if other != value:
                 yield 3 + place // 3, made(repr(other))
@@ -187,7 +188,7 @@ def numbers(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Change
 
 
 def shapes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
-    """Read a length from a shape in place of `len` or `size`."""
+    """Read a length from a shape instead of `len` or `size`."""
     if isinstance(node, ast.Call) and name_of_call(node) == "len" and len(node.args) == 1:
         for axis in ("-1", "-2"):
             yield 2, made(f"X.shape[{axis}]", X=node.args[0])
@@ -204,7 +205,7 @@ def operators(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Chan
     if isinstance(node.op, (ast.Sub, ast.Div, ast.MatMult, ast.Pow, ast.FloorDiv)):
         # Inverting a quotient in a logarithm only changes the sign, which is tried first.
         turns_a_sign = scope.takes_logarithms and isinstance(node.op, ast.Div)
-        if not (isinstance(node.op, ast.Sub) and "log(" in ast.unparse(right)):  # one as it stands
+        if not (isinstance(node.op, ast.Sub) and "log(" in ast.unparse(right)):  # one as written
             yield 5 if turns_a_sign else 3, ast.BinOp(right, node.op, left)
     for operation in OPERATIONS.get(type(node.op), ()):
         yield 4, ast.BinOp(left, operation(), right)
@@ -219,10 +220,10 @@ def operators(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Chan
         yield 5, ast.BinOp(made("2 * X", X=left), node.op, right)
         yield 5, ast.BinOp(left, node.op, made("2 * X", X=right))
     if isinstance(node.op, ast.MatMult):
-        yield 2, ast.BinOp(left, node.op, _swapped(right, scope))
-        yield 3, ast.BinOp(_swapped(left, scope), node.op, right)
+        yield 2, ast.BinOp(left, node.op, _with_axes_swapped(right, scope))
+        yield 3, ast.BinOp(_with_axes_swapped(left, scope), node.op, right)
     if isinstance(node.op, (ast.Mult, ast.Div, ast.Add, ast.Sub, ast.MatMult)):
-        yield 6, left  # without the other part
+        yield 6, left  # only one of the operands
         yield 6, right
     if isinstance(node.op, (ast.Mult, ast.Div, ast.Add, ast.Sub)):
         for expanded in ("X[..., None]", "X[..., None, :]", "X[:, None]"):
@@ -316,7 +317,7 @@ def functions(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Chan
 
 
 def foreign_words(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
-    """Replace torch's functions and keywords by NumPy's, and mend calls of squeeze and einsum."""
+    """Replace torch's functions and keywords by NumPy's; correct calls of squeeze and einsum."""
     if not isinstance(node, ast.Call):
         return
     name = name_of_call(node)
@@ -364,9 +365,9 @@ def foreign_words(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> 
 
 
 def transposes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
-    """Exchange the last two axes in place of `.T`, `transpose()` or `reshape`, or in a result."""
+    """Exchange the last two axes instead of `.T`, `transpose()` or `reshape`, or in a result."""
     if isinstance(node, ast.Attribute) and node.attr == "T":
-        yield 1, _swapped(node.value, scope)
+        yield 1, _with_axes_swapped(node.value, scope)
         yield 4, node.value
     if (
         isinstance(node, ast.Call)
@@ -374,17 +375,17 @@ def transposes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Cha
         and not scope.is_torch
         and isinstance(node.func, ast.Attribute)
     ):
-        yield 1, _swapped(node.args[0] if of_a_module(node) else node.func.value, scope)
+        yield 1, _with_axes_swapped(node.args[0] if of_a_module(node) else node.func.value, scope)
     if name_of_call(node) == "reshape" and isinstance(node, ast.Call):
-        yield 3, _swapped(node.args[0] if of_a_module(node) else node.func.value, scope)  # type: ignore[attr-defined]
+        yield 3, _with_axes_swapped(node.args[0] if of_a_module(node) else node.func.value, scope)  # type: ignore[attr-defined]
     if product := turned_product(node):
-        yield 2, ast.BinOp(product.left, product.op, _swapped(product.right, scope))
+        yield 2, ast.BinOp(product.left, product.op, _with_axes_swapped(product.right, scope))
     if isinstance(parent, ast.Return) and isinstance(node, (ast.Name, ast.BinOp, ast.Call)):
-        yield 5, _swapped(node, scope)
+        yield 5, _with_axes_swapped(node, scope)
 
 
 def turned_product(node: ast.expr) -> ast.BinOp | None:
-    """Return the product whose axes an expression exchanges: ``(a @ b).mT``; None if there is none."""
+    """Return the product whose axes an expression exchanges, such as ``(a @ b).mT``, or None."""
     inner: ast.AST | None = None
     if isinstance(node, ast.Attribute) and node.attr in ("T", "mT"):
         inner = node.value
@@ -401,13 +402,13 @@ def subscripts(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Cha
         dots = ast.Constant(...)
         if not (isinstance(parts[0], ast.Constant) and parts[0].value is Ellipsis):
             whole = [p for p in parts if ast.unparse(p) != ":"]
-            yield 4, _taken(node.value, [dots, *parts])
+            yield 4, _subscript(node.value, [dots, *parts])
             if len(whole) < len(parts):
-                yield 4, _taken(node.value, [dots, *whole])
+                yield 4, _subscript(node.value, [dots, *whole])
             if len(parts) == 1:
-                yield 4, _taken(node.value, [dots, *parts, ast.Slice()])
+                yield 4, _subscript(node.value, [dots, *parts, ast.Slice()])
         if len(parts) == 2:
-            yield 4, _taken(node.value, parts[::-1])
+            yield 4, _subscript(node.value, parts[::-1])
         last = OF_THE_LAST_AXIS.get(ast.unparse(parts[-1])) if "axis" in scope.arguments else None
         if last:
             yield 3, made(last, X=node.value)
@@ -426,7 +427,7 @@ def subscripts(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Cha
 OF_THE_LAST_AXIS = {"None": "np.expand_dims(X, axis)", "0": "np.squeeze(X, axis)"}
 
 
-def _taken(value: ast.expr, parts: list[ast.expr]) -> ast.expr:
+def _subscript(value: ast.expr, parts: list[ast.expr]) -> ast.expr:
     index = ast.Tuple(parts, ast.Load()) if len(parts) > 1 else parts[0]
     return ast.Subscript(value, index, ast.Load())
 
@@ -469,7 +470,7 @@ MAKERS = {
 def signs(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
     """Negate an expression."""
     plain = isinstance(node, (ast.Name, ast.Call, ast.BinOp))
-    if name_of_call(parent) in ("reshape", "view"):  # a negative length leaves it to NumPy
+    if name_of_call(parent) in ("reshape", "view"):  # a negative length lets NumPy choose it
         return
     if plain and isinstance(parent, (ast.Return, ast.Call)) and field != "func":
         of_a_logarithm = scope.takes_logarithms and isinstance(parent, ast.Return)
@@ -497,7 +498,7 @@ def arguments(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Chan
 
 
 def names(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
-    """Read another variable of the function, or a length in place of a notebook's variable."""
+    """Read another variable of the function, or a length instead of a notebook's variable."""
     if not isinstance(node, ast.Name) or field == "func" or node.id in MODULES:
         return
     if node.id in scope.free:  # a size, perhaps, from the notebook

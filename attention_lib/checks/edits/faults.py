@@ -1,4 +1,4 @@
-"""Name the fault that a small edit repairs, without telling the edit."""
+"""Name the fault that a small edit corrects, without giving the edit away."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ SIGNS: dict[type[ast.AST], str] = {
 
 
 def fault_of(old: ast.expr, new: ast.expr, parent: ast.AST, quoted: str, text: str) -> str:
-    """Say what is wrong with an expression, from its replacement.
+    """Return what is wrong with an expression, from its replacement.
 
-    `text` is how the learner writes the expression, `quoted` the code around it.
+    `text` is the expression as the learner wrote it, `quoted` the code around it.
     """
     wrong, own = f"`{quoted}`", f"`{text}`"
     where = "" if wrong == own else f" in {wrong}"
@@ -62,7 +62,7 @@ def fault_of(old: ast.expr, new: ast.expr, parent: ast.AST, quoted: str, text: s
                 return f"The minus in {own} does not belong{where or ' there'}: leave it out"
             return f"{own} asks the opposite{where}"
         case ast.Constant(), _ if getattr(parent, "arg", name_of_call(parent)) in AXES:
-            # 0 and -1 are one axis for a single row alone.
+            # For a single row, 0 and -1 are the same axis.
             after = ast.unparse(new)
             if after.startswith("-") and own[1] != "-" and (own, after) != ("`0`", "-1"):
                 return (
@@ -138,7 +138,7 @@ def fault_of(old: ast.expr, new: ast.expr, parent: ast.AST, quoted: str, text: s
 
 
 def topic_of(old: Any, new: Any) -> str:
-    """Name what an edit is about, if an error's explanation or another finding may say the same."""
+    """Return the topic of an edit if an error's explanation or another finding may say the same."""
     match old, new:
         case list(), list():
             changed = [pair for pair in zip(old, new, strict=False) if pair[0] is not pair[1]]
@@ -177,7 +177,7 @@ def topic_of(old: Any, new: Any) -> str:
 
 
 def _axis_fault(old: ast.Call, new: ast.Call, own: str) -> str:
-    """Name the fault of an axis: a wrong one, none, or one that is not kept."""
+    """Name the fault of an axis: a wrong one, a missing one, or one that is not kept."""
     before, after = _axis(old), _axis(new)
     words, others = ({word.arg for word in call.keywords} & KEYWORDS.keys() for call in (old, new))
     if words > others:

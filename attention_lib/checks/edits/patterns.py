@@ -1,6 +1,6 @@
 """Find misleading lines: one function for each pattern, with its sentence.
 
-The sentence is true of the source, whatever the answer returns.
+The sentence is true of the source for any result of the answer.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from attention_lib.checks.edits.cell import Source, source_of
 from attention_lib.checks.edits.scope import Scope
 
 BUILT_IN = (list, dict, set)
-Found = tuple[str, int]  # what is said, and the line
+Found = tuple[str, int]  # the sentence, and the line
 
 
 def lasting_globals(source: Source) -> Found | None:
@@ -48,7 +48,7 @@ def _is_learners(value: Any, source: Source) -> bool:
 
 
 def _changes(node: ast.AST, name: str, source: Source) -> bool:
-    """Tell whether a node changes a variable in place, or may, as a method of the learner's."""
+    """Tell whether a node changes a variable in place, or may, as the learner's own methods may."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         owner = node.func.value
         changes = node.func.attr in ("append", "extend", "update", "insert", "add", "setdefault")

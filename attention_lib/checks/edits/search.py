@@ -40,23 +40,23 @@ MOST_TRIALS = 360  # of edits of one answer
 MOST_CALLS = 1500  # in all of them
 MOST_LINES = 60_000  # of an answer with loops, in all of them
 ENDLESS_SECONDS = 1.0  # of CPU time, for a call that runs no lines; others take milliseconds
-FEWEST_LINES = 100  # that a call of an edited answer may run, however few the original runs
+FEWEST_LINES = 100  # that a call of an edited answer may run, even if the original runs fewer
 MOST_BYTES = 1 << 17  # of an answer whose arrays may get one more axis, which may square them
 MUCH_LONGER = 5  # a call of an edited answer may run this many times as many lines
-MOST_RANK = 4  # of an edit that does not mend everything
+MOST_RANK = 4  # of an edit that corrects only some results
 MOST_PROMISING = 4  # edits that are combined with every other one
-MOST_WHOLES = 4  # mends of all results, of which the first without other problems is named
-MOST_EDITS = 3  # in a pair, of which one may be made in two places
+MOST_WHOLES = 4  # corrections of all results; the first without other problems is named
+MOST_EDITS = 3  # in a pair, one of which may be made in two places
 
 
 @dataclass(frozen=True)
-class Mend:
+class Fix:
     """An edit that makes results right: what to write, and the edited answer."""
 
     words: str
     faults: tuple[Fault, ...]
     answer: Answer
-    lines: frozenset[int]  # that it changes
+    lines: frozenset[int]  # of the places that it changes
 
 
 Tried = dict[
@@ -67,7 +67,7 @@ Tried = dict[
 def search(
     exercise: Exercise, answer: Any, comparisons: Sequence[Comparison], tried: Tried
 ) -> Search | None:
-    """Start a search; None if there is no source, or no time limit in this thread."""
+    """Start a search, or return None if there is no source, or no time limit in this thread."""
     source = source_of(answer)
     if source is None or is_kernel(source.function):  # a kernel runs too long
         return None
@@ -77,17 +77,18 @@ def search(
 
 
 class _BudgetSpent(Exception):
-    """Raised when the budget for trials is spent."""
+    """The budget for trials is spent."""
 
 
 class _TooLong(BaseException):
-    """Raised in a call of an edited answer that runs too many lines."""
+    """A call of an edited answer runs too many lines."""
 
 
 class Search:
     """A search among small edits, within a budget of trials, calls and lines.
 
-    A clock decides nothing: time ends only a call that runs none of the answer's lines any more.
+    No decision depends on a clock: a time limit only ends a call that runs none of the answer's
+    lines.
     """
 
     def __init__(
@@ -98,18 +99,18 @@ class Search:
         passing = [one for one in comparisons if not one.failed]
         # The first failing call rules out most edits.
         self._calls = [*failing[:1], *passing, *failing[1:]]
-        self._kept = 1 + len(passing)  # the first ones, which must all be right after an edit
+        self._kept = 1 + len(passing)  # of the first calls, which must all be right after an edit
         self._trials = self._called = self._lines = 0
         self._has_loops = any(isinstance(n, LOOPS) for f in source.functions for n in ast.walk(f))
-        self._original: dict[Comparison, int] = {}  # the lines that each call of it runs
-        self._helpful: list[tuple[int, Edits]] = []  # with the number of calls that are right then
+        self._original: dict[Comparison, int] = {}  # lines run by each of its calls
+        self._helpful: list[tuple[int, Edits]] = []  # with the number of calls that are then right
 
-    def wholes(self) -> Iterator[Mend]:
-        """Yield mends of every result, by one edit or by two."""
+    def wholes(self) -> Iterator[Fix]:
+        """Yield corrections of every result, by one edit or by two."""
         with contextlib.suppress(_BudgetSpent):
             for edits in itertools.islice(self._wholes(), MOST_WHOLES):
-                if mend := self._mend(edits):
-                    yield mend
+                if fix := self._fix(edits):
+                    yield fix
 
     def _wholes(self) -> Iterator[Edits]:
         every = edits_of(self._source.functions, self._exercise.accelerated)
@@ -134,7 +135,7 @@ class Search:
                 yield both
 
     def _adds_up(self, first: Edits, second: Edits) -> bool:
-        """Tell whether each of two edits changes the code that the other one leaves."""
+        """Tell whether each of two edits changes code that the other one does not."""
         return self._text_after(first + second) not in map(self._text_after, (first, second))
 
     def _text_after(self, edits: Edits) -> str:
@@ -143,8 +144,8 @@ class Search:
                 stack.enter_context(edit.applied())
             return "".join(map(ast.unparse, self._source.functions))
 
-    def in_part(self) -> Mend | None:
-        """Return the mend that makes most results right, among them that of the first failing call."""
+    def in_part(self) -> Fix | None:
+        """Return the correction of most results, the first failing call's included, or None."""
         helpful = [
             (right, edits)
             for right, edits in self._helpful
@@ -156,17 +157,17 @@ class Search:
         others = len(self._calls) - self._kept
         if others and 3 * (right - self._kept) < others:
             return None  # the first result may be right by chance
-        return self._mend(edits)
+        return self._fix(edits)
 
-    def _mend(self, edits: Edits) -> Mend | None:
-        answer = self._edited(edits)
+    def _fix(self, edits: Edits) -> Fix | None:
+        answer = self._edited_answer(edits)
         if answer is None:
             return None
         lines = self._source.lines
         numbers = frozenset(getattr(edit.place, "lineno", 0) for edit in edits)
-        return Mend(sentence_of(edits, lines), faults_of(edits, lines), answer, numbers)
+        return Fix(sentence_of(edits, lines), faults_of(edits, lines), answer, numbers)
 
-    def _edited(self, edits: Edits) -> Answer | None:
+    def _edited_answer(self, edits: Edits) -> Answer | None:
         with contextlib.ExitStack() as stack:
             for edit in edits:
                 stack.enter_context(edit.applied())
@@ -175,25 +176,25 @@ class Search:
     def _calls_right(self, edits: Edits) -> int:
         """Count the calls that pass after an edit.
 
-        Counting ends if the first failing call, or one that passed before, fails.
+        Counting stops if the first failing call, or one that passed before, fails.
         """
         self._trials += 1
         if self._trials > MOST_TRIALS or self._called > MOST_CALLS or self._lines > MOST_LINES:
             raise _BudgetSpent
         try:
-            return self._counted(edits)
-        except OutOfTime:  # an answer that does not end, where lines are not counted
+            return self._count_right(edits)
+        except OutOfTime:  # an answer that does not end, in code whose lines are not counted
             raise _BudgetSpent from None
 
-    def _counted(self, edits: Edits) -> int:
-        """Count as `_calls_right` does, within the budget."""
+    def _count_right(self, edits: Edits) -> int:
+        """Count the calls that pass, as `_calls_right` does, within the budget."""
         answer, count = None, 0
         for number, one in enumerate(self._calls):
             if (edits, one) not in self._tried:
-                answer = answer or self._edited(edits)
+                answer = answer or self._edited_answer(edits)
                 if answer is None:
                     return 0
-                self._tried[edits, one] = False  # should it never end
+                self._tried[edits, one] = False  # in case it never ends
                 seen = self._call(answer, one, MUCH_LONGER * self._lines_of(one) + FEWEST_LINES)
                 self._tried[edits, one] = _is_right(dataclasses.replace(one, seen=seen))
             if self._tried[edits, one]:
@@ -203,15 +204,15 @@ class Search:
         return count
 
     def _lines_of(self, one: Comparison) -> int:
-        """Count the lines of the original that a call runs; 0 if it has no loops."""
+        """Count the original's lines that a call runs; return 0 if it has no loops."""
         if self._has_loops and one not in self._original:
             before = self._lines
-            self._call(self._edited(()), one, MOST_LINES)
+            self._call(self._edited_answer(()), one, MOST_LINES)
             self._original[one] = self._lines - before
         return self._original.get(one, 0)
 
     def _call(self, answer: Any, one: Comparison, most: int) -> Observation:
-        """Call an edited answer like `observe`, for its value or error alone."""
+        """Call an edited answer like `observe`, but only for its value or error."""
         self._called += 1
         args, kwargs = copy.deepcopy((one.trial.case.args, one.trial.case.kwargs))
         try:
@@ -219,7 +220,7 @@ class Search:
                 return Observation(value=self._exercise.on_cases(answer)(*args, **kwargs))
         except (KeyboardInterrupt, OutOfTime):
             raise
-        except BaseException as error:  # SystemExit among them
+        except BaseException as error:  # also SystemExit
             return Observation(error=error)
 
     @contextlib.contextmanager
@@ -249,7 +250,7 @@ class Search:
     @functools.cached_property
     def _is_large(self) -> bool:
         """Whether the first call of the original holds large arrays."""
-        answer, case = self._edited(()), self._calls[0].trial.case
+        answer, case = self._edited_answer(()), self._calls[0].trial.case
         args, kwargs = copy.deepcopy((case.args, case.kwargs))
         with (
             contextlib.suppress(Exception, SystemExit, OutOfTime),

@@ -1,6 +1,6 @@
 """List small edits of a block of statements: each function makes one kind.
 
-It yields a rank, the new block, what to do, and the fault that this repairs.
+It yields a rank, the new block, what to do, and the fault that this corrects.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _quoted(statement: ast.stmt) -> str:
 
 
 def refuses(statement: ast.If) -> bool:
-    """Tell whether an error is raised where a condition is true, and nothing is done else."""
+    """Tell whether a statement raises an error if its condition is true, and otherwise does nothing."""
     return isinstance(statement.body[-1], ast.Raise) and not statement.orelse
 
 
@@ -48,7 +48,7 @@ def left_out(block: Block, parent: ast.AST, scope: Scope) -> Changes:
 
 
 def unconditional(block: Block, parent: ast.AST, scope: Scope) -> Changes:
-    """Run always what stands below a condition."""
+    """Always run the statements below a condition."""
     for index, statement in enumerate(block):
         if isinstance(statement, ast.If) and not statement.orelse:
             what = _quoted(statement)
@@ -60,7 +60,7 @@ def assignments(block: Block, parent: ast.AST, scope: Scope) -> Changes:
     """Exchange `=` and `+=`, change the operator, make a new array, or keep a value."""
     for index, statement in enumerate(block):
         for new, fault in _other_assignments(statement):
-            if _has_no_start(statement, scope):  # its error says so
+            if _has_no_start(statement, scope):  # the error of `x += 1` says so
                 continue
             new = ast.copy_location(new, statement)
             words = (
@@ -124,7 +124,7 @@ def returned(block: Block, parent: ast.AST, scope: Scope) -> Changes:
 
 
 def raised(block: Block, parent: ast.AST, scope: Scope) -> Changes:
-    """Raise ValueError in place of an assert or of a returned error."""
+    """Raise ValueError instead of an assert or of a returned error."""
     for index, statement in enumerate(block):
         if isinstance(statement, ast.Assert):
             error = ast.parse("raise ValueError").body

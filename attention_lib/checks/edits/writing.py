@@ -19,7 +19,7 @@ from attention_lib.checks.errors.line import FailingLine, failing_line
 
 
 def written_line(function: Answer, case: Case, key: str) -> tuple[str, int] | None:
-    """Name the line that writes into an argument, with advice, and number it.
+    """Return advice that names the line that writes into an argument, and the line's number; or None.
 
     The arrays are made read-only, so that NumPy raises an error there.
     """

@@ -13,10 +13,10 @@ MOST_CHARACTERS = 800
 
 
 def explanation(error: BaseException) -> tuple[str, str]:
-    """Explain an error by the operands in the line that failed, and name the explanation's topic.
+    """Explain an error by the operands in the line that failed; return the text and its topic.
 
-    Both are empty if nothing can be said. Operands are evaluated again, if they consist of names,
-    operators and NumPy's or torch's functions.
+    Both are empty if there is no explanation. Operands are evaluated again, if they consist of
+    names, operators and NumPy's or torch's functions.
     """
     try:
         with time_limit(timeouts.CALL_SECONDS):

@@ -45,17 +45,17 @@ IMPURE = ("random", "seterr", "save", "load", "put", "copyto", "place", "fill", 
 class FailingLine:
     """The expression that raised an error, in the learner's innermost function."""
 
-    node: ast.AST  # an operation, a call or an index; or else the whole statement
+    node: ast.AST  # an operation, a call or an index; otherwise the whole statement
     statement: ast.stmt
     function: ast.FunctionDef | ast.Lambda | None
     frame: types.FrameType
 
     def value(self, node: ast.AST) -> Any:
-        """Evaluate an operand again if it is pure, as names and NumPy's functions are; else UNKNOWN."""
+        """Evaluate an operand again if it is pure, such as names and NumPy's functions; else UNKNOWN."""
         if not isinstance(node, ast.expr) or not self._is_pure(node):
             return UNKNOWN
         try:
-            code = compile(ast.unparse(node), "<operand>", "eval")  # also what is stored
+            code = compile(ast.unparse(node), "<operand>", "eval")  # also an assignment target
             with np.errstate(all="ignore"):
                 return eval(code, self.frame.f_globals, dict(self.frame.f_locals))
         except Exception:
@@ -85,7 +85,7 @@ class FailingLine:
         return of_an_array and function.attr in PURE_METHODS
 
     def origin(self, name: str) -> ast.Assign | None:
-        """Return the assignment that made a variable, if only one can have made it."""
+        """Return the assignment that made a variable, or None if several may have made it."""
         if self.function is None or isinstance(self.function, ast.Lambda):
             return None
         made: list[tuple[ast.Assign, tuple[ast.AST, ...]]] = []
@@ -126,7 +126,7 @@ def is_learners(frame: types.FrameType) -> bool:
 
 
 def parsed(file: str) -> ast.Module | None:
-    """Parse a cell or file; None if its text is missing, too long or malformed."""
+    """Parse a cell or file; return None if its text is missing, too long or malformed."""
     lines = linecache.getlines(file)
     return _parsed("".join(lines)) if 0 < len(lines) <= 4000 else None
 
@@ -140,7 +140,7 @@ def _parsed(text: str) -> ast.Module | None:
 
 
 def failing_line(error: BaseException) -> FailingLine | None:
-    """Find the learner's expression that raised an error, itself or in a call."""
+    """Find the learner's expression that raised an error, itself or in a call; or return None."""
     place = None
     trace = error.__traceback__
     while trace is not None:
@@ -172,7 +172,7 @@ def failing_line(error: BaseException) -> FailingLine | None:
                 or column is None
                 or (begin, candidate.col_offset) <= (line, column) < ends
             ):
-                statement = candidate  # the innermost, as the walk goes outside in
+                statement = candidate  # the innermost, because the walk goes inward
         at = (
             candidate.lineno,
             candidate.end_lineno,
@@ -230,7 +230,7 @@ def described_operand(line: FailingLine, node: ast.AST) -> str:
 
 
 def made_in(line: FailingLine, node: ast.AST) -> str:
-    """Name the line that made a variable; empty if it is not the only one."""
+    """Return a clause on the line that made a variable, or "" if several may have made it."""
     origin = line.origin(node.id) if isinstance(node, ast.Name) else None
     if origin is None:
         return ""

@@ -65,12 +65,12 @@ PLAIN_NUMBER = re.compile(
 )
 
 
-# In messages, and what the advice on them is about, if a fault of an edit may say it too.
+# Parts of messages, and the topic of their advice, if a fault of an edit may say it too.
 TOPICS = {"with casting rule 'same_kind'": "changed", "c10::Half without overflow": "infinity"}
 
 
 def remedy(error: BaseException, frames: list[FrameSummary]) -> tuple[str, str]:
-    """Return advice to follow an error's message, and its topic; both empty if there is none."""
+    """Return advice to add to an error's message, and its topic; both empty if there is none."""
     topics = (topic for part, topic in TOPICS.items() if part in str(error))
     return _advice(error, frames), next(topics, "")
 

@@ -1,7 +1,7 @@
-"""Explain errors of shapes in the learner's own names: the operands, and how to mend the line.
+"""Explain errors of shapes in the learner's own names: the operands, and how to correct the line.
 
-Each function explains one kind of error, and returns an empty string for all others. A way to mend
-the line is named only if the shapes fit then, and no other way of its kind makes them fit.
+Each function explains one kind of error, and returns an empty string for all others. A correction
+is named only if the shapes then fit, and no other correction of its kind makes them fit.
 """
 
 from __future__ import annotations
@@ -46,24 +46,24 @@ def product(error: BaseException, line: FailingLine) -> Explanation:
     if _multiplies(one, other):
         return ""  # the error is about something else
     if inner[0] == inner[1]:
-        turned = _on_t(line, left, right)
+        turned = _note_on_t(line, left, right)
         return f"{met}. The axes before the last two must be equal, or 1.{turned}", turned and "T"
     which = "the second-to-last" if len(other) > 1 else "the only one"
     rule = (
         f"A product sums over the last axis of {quoted(left)} ({inner[0]}) and {which} of "
         f"{quoted(right)} ({inner[1]}): these must be equal."
     )
-    turned = _on_t(line, left, right)
-    mend = (
-        turned or _split_too_early(line, right, *inner) or _mended_product(left, right, one, other)
+    turned = _note_on_t(line, left, right)
+    fix = (
+        turned or _split_too_early(line, right, *inner) or _fix_of_product(left, right, one, other)
     )
     if getattr(getattr(line.node, "func", None), "attr", "") == "dot" and len(other) > 2:
-        mend += " And np.dot pairs every matrix of one with every one of the other: write @."
-    return f"{met}. {rule}{mend}", turned and "T"
+        fix += " And np.dot pairs every matrix of one with every one of the other: write @."
+    return f"{met}. {rule}{fix}", turned and "T"
 
 
 def _split_too_early(line: FailingLine, right: ast.expr, one: int, other: int) -> str:
-    """Say that a learned matrix of full width is multiplied by a single head."""
+    """Return a note if a learned matrix of full width is multiplied by a single head."""
     if not isinstance(right, ast.Name) or not re.fullmatch(r"[wW](_?\w)?", right.id):
         return ""
     for name in ("num_heads", "n_heads", "heads", "h", "H"):
@@ -92,7 +92,7 @@ def _factors(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
     return None
 
 
-def _on_t(line: FailingLine, *operands: ast.expr) -> str:
+def _note_on_t(line: FailingLine, *operands: ast.expr) -> str:
     for operand in operands:
         for node in ast.walk(operand):
             if isinstance(node, ast.Attribute) and node.attr == "T":
@@ -105,28 +105,28 @@ def _on_t(line: FailingLine, *operands: ast.expr) -> str:
     return ""
 
 
-def _mended_product(
+def _fix_of_product(
     left: ast.expr, right: ast.expr, one: tuple[int, ...], other: tuple[int, ...]
 ) -> str:
     """Name the other order or a transpose, if only one of them makes the shapes fit."""
-    mends = []
+    fixes = []
     if _multiplies(other, one):
-        mends.append("the other way around")
-    if len(other) > 1 and _multiplies(one, _turned(other)):
-        mends.append(f"with the last two axes of {quoted(right)} exchanged")
-    if len(one) > 1 and _multiplies(_turned(one), other):
-        mends.append(f"with the last two axes of {quoted(left)} exchanged")
-    return f" The shapes fit {mends[0]}." if len(mends) == 1 else ""
+        fixes.append("the other way around")
+    if len(other) > 1 and _multiplies(one, _transposed(other)):
+        fixes.append(f"with the last two axes of {quoted(right)} exchanged")
+    if len(one) > 1 and _multiplies(_transposed(one), other):
+        fixes.append(f"with the last two axes of {quoted(left)} exchanged")
+    return f" The shapes fit {fixes[0]}." if len(fixes) == 1 else ""
 
 
-def _turned(shape: tuple[int, ...]) -> tuple[int, ...]:
+def _transposed(shape: tuple[int, ...]) -> tuple[int, ...]:
     return (*shape[:-2], shape[-1], shape[-2])
 
 
 def _multiplies(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
     if one[-1] != other[-2 if len(other) > 1 else -1]:
         return False
-    return _joined(one[:-2], other[:-2]) is not None
+    return _broadcast_to(one[:-2], other[:-2]) is not None
 
 
 def broadcast(error: BaseException, line: FailingLine) -> Explanation:
@@ -140,20 +140,20 @@ def broadcast(error: BaseException, line: FailingLine) -> Explanation:
     known = [shape or () for shape in shapes]
     for number, one in enumerate(known):
         for place in range(number + 1, len(known)):
-            if _joined(one, known[place]) is None:
+            if _broadcast_to(one, known[place]) is None:
                 pair = operands[number], operands[place]
                 met = " and ".join(described_operand(line, operand) for operand in pair)
                 axis = _first_that_differs(one, known[place])
                 rule = (
                     f"Shapes are compared from the last axis on, and {axis} differ: neither is 1."
                 )
-                turned = _on_dot(line, *pair) or _on_t(line, *pair)
-                mend = turned or _mended_broadcast(line, pair, (one, known[place]))
-                return f"{met}. {rule}{mend}", "T" if turned else mend and "kept axis"
+                turned = _note_on_dot(line, *pair) or _note_on_t(line, *pair)
+                fix = turned or _fix_of_broadcast(line, pair, (one, known[place]))
+                return f"{met}. {rule}{fix}", "T" if turned else fix and "kept axis"
     return ""
 
 
-def _on_dot(line: FailingLine, *operands: ast.expr) -> str:
+def _note_on_dot(line: FailingLine, *operands: ast.expr) -> str:
     for one in operands:
         shape = shape_of(line.value(one)) or ()
         if getattr(getattr(one, "func", None), "attr", "") == "dot" and len(shape) > 2:
@@ -184,19 +184,19 @@ def _first_that_differs(one: tuple[int, ...], other: tuple[int, ...]) -> str:
     return "they"
 
 
-def _joined(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...] | None:
+def _broadcast_to(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...] | None:
     try:
         return np.broadcast_shapes(one, other)
     except ValueError:
         return None
 
 
-def _mended_broadcast(
+def _fix_of_broadcast(
     line: FailingLine,
     pair: tuple[ast.expr, ast.expr],
     shapes: tuple[tuple[int, ...], tuple[int, ...]],
 ) -> str:
-    """Say where an operand lacks an axis, if only one place fits."""
+    """Return a note on where an operand lacks an axis, if only one place fits."""
     big, small = (0, 1) if len(shapes[0]) >= len(shapes[1]) else (1, 0)
     target, shape, operand = shapes[big], shapes[small], pair[small]
     is_mask = [str(getattr(line.value(each), "dtype", "")).endswith("bool") for each in pair]
@@ -207,7 +207,7 @@ def _mended_broadcast(
     texts = [ast.unparse(one) for one in pair]
     both = all(re.search("None|newaxis", text) and "..." not in text for text in texts)
     moved = _new_axis_in_front(pair[0], *shapes) or _new_axis_in_front(pair[1], *shapes[::-1])
-    if moved and not both:  # with two new axes, either may stand in the wrong place
+    if moved and not both:  # with two new axes, either may be in the wrong place
         return moved
     if len(target) == len(shape):
         return _with_axis_kept(line, operand, target) or _with_axis_kept(line, pair[big], shape)
@@ -219,10 +219,10 @@ def _mended_broadcast(
     places = [
         place
         for place in range(len(shape) + 1)
-        if _joined(target, (*shape[:place], 1, *shape[place:])) is not None
+        if _broadcast_to(target, (*shape[:place], 1, *shape[place:])) is not None
     ]
     if is_mask[small] and shape[-2:] == target[-2:]:
-        places = [place for place in places if place == len(shape) - 2]  # of the heads
+        places = [place for place in places if place == len(shape) - 2]  # the axis of the heads
     if len(places) != 1:
         return ""
     if (
@@ -235,7 +235,7 @@ def _mended_broadcast(
     made = line.origin(operand.id) if isinstance(operand, ast.Name) else None
     loops = [node for node in ast.walk(line.function or operand) if isinstance(node, ast.For)]
     if _names_in(made or operand) & _names_in(*(loop.target for loop in loops)):
-        return ""  # one of several that a loop goes through, with fewer axes on purpose
+        return ""  # a loop variable has fewer axes on purpose
     where = _counted_from_the_end(len(shape) - places[0])
     return f" {quoted(operand)} lacks an axis of length 1 {where}."
 
@@ -250,7 +250,7 @@ def _counted_from_the_end(after: int) -> str:
 
 
 def _new_axis_in_front(operand: ast.expr, own: tuple[int, ...], other: tuple[int, ...]) -> str:
-    """Say that `x[None]` puts its axis first, if the shapes fit with it further behind."""
+    """Return a note if `x[None]` puts its axis first, and the shapes fit with it further back."""
     index = operand.slice if isinstance(operand, ast.Subscript) else operand
     parts = index.elts if isinstance(index, ast.Tuple) else [index]
     if ast.unparse(parts[0]) not in ("None", "np.newaxis") or own[:1] != (1,):
@@ -259,7 +259,7 @@ def _new_axis_in_front(operand: ast.expr, own: tuple[int, ...], other: tuple[int
     fitting = [
         len(rest) - place
         for place in range(1, len(rest) + 1)
-        if _joined((*rest[:place], 1, *rest[place:]), other) is not None
+        if _broadcast_to((*rest[:place], 1, *rest[place:]), other) is not None
     ]
     if len(fitting) != 1:
         return ""
@@ -268,7 +268,7 @@ def _new_axis_in_front(operand: ast.expr, own: tuple[int, ...], other: tuple[int
 
 
 def _places_in_rows(line: FailingLine, rows: ast.expr, operand: ast.expr) -> str:
-    """Say that integers look like indices: one for each row, within its length."""
+    """Return a note if integers look like indices: one for each row, within its length."""
     array, places = line.value(rows), line.value(operand)
     if not isinstance(array, np.ndarray) or not isinstance(places, np.ndarray):
         return ""
@@ -284,7 +284,7 @@ def _places_in_rows(line: FailingLine, rows: ast.expr, operand: ast.expr) -> str
 
 
 def _with_axis_kept(line: FailingLine, operand: ast.expr, target: tuple[int, ...]) -> str:
-    """Say that a reduction has to keep its axis, if the shapes fit then."""
+    """Return a note that a reduction has to keep its axis, if the shapes then fit."""
     call, is_moved = cast(Any, operand), False
     for _ in range(4):  # through variables, expand_dims and constants
         if isinstance(call, ast.Name) and (made := line.origin(call.id)):
@@ -306,7 +306,7 @@ def _with_axis_kept(line: FailingLine, operand: ast.expr, target: tuple[int, ...
     kept = ast.Call(call.func, call.args, words)
     value = line.value(ast.fix_missing_locations(ast.copy_location(kept, call)))
     shape = shape_of(value) if value is not UNKNOWN else None
-    if shape is None or _joined(shape, target) != _joined(target, target):
+    if shape is None or _broadcast_to(shape, target) != _broadcast_to(target, target):
         return ""
     if given:
         return f" Whatever {ast.unparse(given[0])} is, this {name} has to keep its axis, with length 1."
@@ -334,7 +334,7 @@ def index(error: BaseException, line: FailingLine) -> str:
     if "out of bounds" in str(error):
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         used = [p for p in parts if isinstance(p, (ast.Name, ast.BinOp))]
-        said = "".join(_said_of_index(p, line.value(p), str(error)) for p in used)
+        said = "".join(_note_on_index(p, line.value(p), str(error)) for p in used)
         if isinstance(node.value, ast.Call) and ast.unparse(node.value.func).endswith(".eye"):
             rule = "One-hot rows have an entry for every class or word: pass their number to eye."
         elif said and isinstance(parts[0], ast.Slice) and shape[0] > np.max(line.value(used[-1])):
@@ -362,8 +362,8 @@ def index(error: BaseException, line: FailingLine) -> str:
     return ""
 
 
-def _said_of_index(part: ast.expr, value: Any, error: str) -> str:
-    """Say which index a part stands for, or holds, in an error about indices out of bounds."""
+def _note_on_index(part: ast.expr, value: Any, error: str) -> str:
+    """Return the index that a part is, or holds, in an error about indices out of bounds."""
     found = re.search(r"index (-?\d+) is out of bounds for axis (\d+)", error)
     if isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.ndim:
         if found and int(found[1]) in value:
@@ -383,7 +383,7 @@ def axis(error: BaseException, line: FailingLine) -> str:
         if isinstance(candidate, ast.expr) and shape_of(line.value(candidate)) is not None:
             said = f"{described_operand(line, candidate)}, and has no such axis"
             asked = [word.value for word in node.keywords if word.arg == "axis"] or node.args[-1:]
-            if picked := _picked(line, candidate):
+            if picked := _boolean_selection(line, candidate):
                 return f"{said}: {picked} is flat, as a boolean index keeps no axes."
             if any(isinstance(one, ast.Constant) for one in asked):
                 said += ": an axis counted from the end is there whatever comes before it"
@@ -391,8 +391,8 @@ def axis(error: BaseException, line: FailingLine) -> str:
     return ""
 
 
-def _picked(line: FailingLine, operand: ast.expr) -> str:
-    """Name the entries that a boolean index has picked out for an operand; empty if none has."""
+def _boolean_selection(line: FailingLine, operand: ast.expr) -> str:
+    """Name the entries that a boolean index selected for an operand, or return ""."""
     names = [node.id for node in ast.walk(operand) if isinstance(node, ast.Name)]
     for made in filter(None, map(line.origin, names)):
         value = made.value

@@ -48,7 +48,7 @@ OF_TORCH = {
     "scatter": "x[np.arange(n), index]",
     "gather": "np.take_along_axis(x, index, axis)",
 }
-OF_NUMPY = {  # and the other way around
+OF_NUMPY = {  # the other way around
     "astype": "x.to(dtype)",
     "swapaxes": "x.transpose(-2, -1)",
     "copy": "x.clone()",
@@ -65,7 +65,7 @@ def letters(error: BaseException, line: FailingLine) -> Explanation:
     call = getattr(getattr(node, "func", None), "attr", "")
     if not isinstance(node, ast.Call) or call != "einsum" or len(node.args) < 2:
         return ""
-    if isinstance(error, TypeError):  # of a keyword, say
+    if isinstance(error, TypeError):  # of a keyword, for example
         return ""
     text = node.args[0].value if isinstance(node.args[0], ast.Constant) else ""
     if not isinstance(text, str):
@@ -142,7 +142,7 @@ MODULES = {"np": "numpy as np", "math": "math", "torch": "torch", "plt": "matplo
 
 
 def shadowed(error: BaseException, line: FailingLine) -> tuple[str, str] | str:
-    """Explain a built-in function, or a module, whose name has been given to something else."""
+    """Explain a built-in function, or a module, whose name was given to something else."""
     if not isinstance(error, TypeError | AttributeError):
         return ""
     called = line.node.func if isinstance(line.node, ast.Call) else None
@@ -174,7 +174,7 @@ def shadowed(error: BaseException, line: FailingLine) -> tuple[str, str] | str:
 
 
 def _what_hides(value: Any) -> str:
-    """Name the kind of a value that hides a function; empty if it is not known."""
+    """Return the kind of a value that hides a function, or "" if unknown."""
     if value is UNKNOWN or isinstance(value, types.ModuleType):
         return ""
     shape = shape_of(value)
@@ -255,13 +255,13 @@ def _functions(names: Mapping[str, Any]) -> list[str]:
 
 
 def _nearest(name: str, names: Iterable[str]) -> str:
-    """Return the name that a misspelt one resembles; empty if none does."""
-    plain = {_plain(one): one for one in names}
-    near = difflib.get_close_matches(_plain(name), plain, n=1, cutoff=0.8)
+    """Return the name that a misspelled one resembles, or ""."""
+    plain = {_normalized(one): one for one in names}
+    near = difflib.get_close_matches(_normalized(name), plain, n=1, cutoff=0.8)
     return plain[near[0]] if near else ""
 
 
-def _plain(name: str) -> str:
+def _normalized(name: str) -> str:
     """Normalize a name: without a final s, letter case and underscores."""
     return name.lower().replace("_", "").rstrip("s")
 

@@ -16,9 +16,9 @@ Label = Literal[
     "pair",
     "edit",  # makes every result right
     "part",  # an edit that makes some results right
-    "line",  # of the source, that misleads
+    "line",  # of the source, misleading
     "error",
-    "raises",  # not the error that the contract asks for
+    "raises",  # not the error that the contract requires
     "result",
     "forbidden",
     "reread",
@@ -28,7 +28,7 @@ Label = Literal[
     "measured",
 ]
 Way = tuple[str, int]
-Explains = Callable[[Comparison], bool]  # of a failing call, whether no more need be said
+Explains = Callable[[Comparison], bool]  # of a failing call: whether it needs no further finding
 
 
 def nothing(_: Comparison) -> bool:
@@ -46,20 +46,20 @@ class Finding:
     Parameters
     ----------
     label
-        Which kind of thing it is.
+        The kind of finding.
     text
         The fault and its rule, in whole sentences.
     evidence
         A call in which it shows.
     explains
-        Tells of a failing call whether no more need be said of it.
+        Tells whether a failing call needs no further finding.
     opening
-        What is observed. It is said before the text, once for all findings that share it.
+        What is observed. It precedes the text, once for all findings that share it.
     id, edit
         The known mistake, and the change of source that makes results right.
     topics, lines
-        What the text speaks of, and the lines of source that it names. Two findings that share one
-        are probably of one fault.
+        What the text is about, and the lines of source that it names. Two findings that share one
+        probably have the same fault.
     """
 
     label: Label
@@ -75,7 +75,7 @@ class Finding:
 
 
 def way_of(one: Comparison) -> Way | None:
-    """Return the way in which a call fails, to compare with another call's; None if it does not."""
+    """Return the way in which a call fails, to compare with other calls, or None if it does not fail."""
     if not one.failed:
         return None
     if one.trial.case.raises:

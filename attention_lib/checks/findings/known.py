@@ -18,7 +18,7 @@ from attention_lib.checks.hypotheses.chance import is_finite_somewhere
 def known_everywhere(attempt: Attempt) -> Iterator[Finding]:
     """Find the known mistake that behaves like the answer on every call.
 
-    NaN and infinity in every place of every call show nothing, as many mistakes give them.
+    NaN and infinity in every place of every call prove nothing: many mistakes give them.
     """
     table = attempt.table
     if attempt.is_cut and len(attempt.comparisons) < 3:  # too few calls of a slow answer
@@ -28,28 +28,28 @@ def known_everywhere(attempt: Attempt) -> Iterator[Finding]:
     if table.wrong and not table.right and not any(map(is_finite_somewhere, table.wrong)):
         return
     if attempt.failing and (mistake := table.whole()):
-        yield _known(attempt, mistake, table.wrong or attempt.failing)
+        yield _finding_of_mistake(attempt, mistake, table.wrong or attempt.failing)
 
 
 def known_where_numbers_are_wrong(attempt: Attempt) -> Iterator[Finding]:
     """Find the known mistake that explains all wrong numbers, if other calls end in errors."""
     if attempt.begins_with_numbers and (cover := attempt.table.one(attempt.table.known)):
         assert cover.hypothesis.mistake is not None
-        yield _known(attempt, cover.hypothesis.mistake, cover.shown)
+        yield _finding_of_mistake(attempt, cover.hypothesis.mistake, cover.shown)
 
 
 def only_known(attempt: Attempt) -> Iterator[Finding]:
-    """Find the only known mistake that explains the calls that another fault leaves."""
+    """Find the only known mistake that explains the calls left by another fault."""
     if attempt.is_rest and attempt.table.wrong and (mistake := attempt.table.only()):
-        yield _known(attempt, mistake, attempt.table.wrong)
+        yield _finding_of_mistake(attempt, mistake, attempt.table.wrong)
 
 
 def comes_back(attempt: Attempt) -> Iterator[Finding]:
-    """Find the argument that every wrong call returns as it was."""
+    """Find the argument that every wrong call returns unchanged."""
     calls = attempt.table.wrong
     if attempt.is_rest or not attempt.begins_with_numbers or len(calls) < 2:
         return
-    if any(one.trial.case.verify for one in calls):  # which has a sentence of its own
+    if any(one.trial.case.verify for one in calls):  # `verify` has a sentence of its own
         return
     for name in attempt.exercise.parameters:
         arguments = (attempt.exercise.arguments_of(one.trial.case) for one in calls)
@@ -67,13 +67,13 @@ def comes_back(attempt: Attempt) -> Iterator[Finding]:
 
 
 def _holds_numbers(value: Any) -> bool:
-    """Tell whether no array is empty, of a tuple or a list in none of its parts."""
+    """Tell whether no array is empty; of a tuple or a list, none of its parts."""
     if isinstance(value, (tuple, list)):
         return all(map(_holds_numbers, value))
     return np.size(value) > 0
 
 
-def _known(attempt: Attempt, mistake: Mistake, shown: Sequence[Comparison]) -> Finding:
+def _finding_of_mistake(attempt: Attempt, mistake: Mistake, shown: Sequence[Comparison]) -> Finding:
     table, named = attempt.table, attempt.table.variants_of(mistake.id)
     evidence = next((one for one in shown if table.shows(mistake, one)), attempt.failing[0])
 

@@ -21,7 +21,7 @@ from attention_lib.checks.findings.finding import Finding
 
 
 def measured(attempt: Attempt, right: Answer | None = None) -> Iterator[Finding]:
-    """Find what the probes of an exercise measure. Each finding's topic is its probe.
+    """Run the probes of an exercise, and yield what they find. Each finding's topic is its probe.
 
     `right` computes the numbers that count as right, by default the reference.
     """
@@ -50,7 +50,7 @@ def measured(attempt: Attempt, right: Answer | None = None) -> Iterator[Finding]
 
 
 def remarks(attempt: Attempt) -> Iterator[str]:
-    """Yield the exercise's remarks on a right answer, except those that end in an error."""
+    """Yield the exercise's remarks on a right answer; a remark that raises an error is dropped."""
     limit = math.inf if isinstance(attempt.answer, RemoteAnswer) else None
     for remark in attempt.exercise.remarks:
         seen = observe(functools.partial(remark, attempt.answer), Case(), limit=limit)

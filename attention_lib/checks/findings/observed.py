@@ -1,4 +1,4 @@
-"""Say what a call did: a wrong result, an error, a forbidden call, a side effect."""
+"""Report what a call did: a wrong result, an error, a forbidden call, a side effect."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from attention_lib.checks.findings.finding import (
 from attention_lib.checks.wording import LIBRARY, full_name, known_name
 
 MOST_ERROR_CHARACTERS = 1000  # of an error's text
-NAN_OF = {  # operations, and what of them gives NaN
+NAN_OF = {  # operations, and the operands that make NaN
     "subtract": "inf - inf",
     "add": "inf - inf",
     "reduce": "inf - inf",
@@ -83,7 +83,7 @@ def second_readings(attempt: Attempt) -> Iterator[Finding]:
 def changed_inputs(attempt: Attempt) -> Iterator[Finding]:
     """Find a changed input if results are wrong only in their dtype.
 
-    Writing into the input is the cause: an array keeps its dtype.
+    Then writing into the input is the cause: an array keeps its dtype.
     """
     if not attempt.failing or not attempt.failing[0].seen.changed:
         return
@@ -101,7 +101,7 @@ def results(attempt: Attempt) -> Iterator[Finding]:
             return way_of(other) == way
 
         if one.stopped:
-            yield _error(exercise, one, in_this_way)
+            yield _finding_of_error(exercise, one, in_this_way)
         else:
             asked = _error_asked_for(exercise, one.trial.case)
             topics = frozenset({"dtype"} if way == ("dtype", 0) else ())
@@ -112,7 +112,7 @@ def results(attempt: Attempt) -> Iterator[Finding]:
 
 
 def _origin_of_nan(attempt: Attempt, one: Comparison) -> str:
-    """Say where the first NaN of a call arises; empty if that is not known."""
+    """Return a sentence on where the first NaN of a call arises, or "" if unknown."""
     if "Mean of empty slice" in " ".join(one.seen.warnings):
         return "It is the mean of an empty array: look where all entries are lost."
     if isinstance(attempt.answer, RemoteAnswer):
@@ -126,7 +126,7 @@ def _origin_of_nan(attempt: Attempt, one: Comparison) -> str:
     return f"The first NaN arises{place}, from {NAN_OF[operation]}." if place else ""
 
 
-def _error(exercise: Exercise, one: Comparison, explains: Explains) -> Finding:
+def _finding_of_error(exercise: Exercise, one: Comparison, explains: Explains) -> Finding:
     seen, name = one.seen, exercise.name
     error, frames = seen.error, seen.frames
     assert error is not None
@@ -157,7 +157,7 @@ def _error(exercise: Exercise, one: Comparison, explains: Explains) -> Finding:
         asked = _error_asked_for(exercise, one.trial.case)
         return Finding("raises", "", one, explains, f"{asked}it {stopped}", lines=lines)
     advice, topic = remedy(error, frames)
-    if not advice and frames and (frames[-1].line or "").startswith("raise"):  # of the learner
+    if not advice and frames and (frames[-1].line or "").startswith("raise"):  # the learner's own
         allowed = numbers_of(exercise, one.trial.case) or "this call"
         stopped = f"{stopped.rstrip('.')}. The contract allows {allowed}."
     if advice:
@@ -168,7 +168,7 @@ def _error(exercise: Exercise, one: Comparison, explains: Explains) -> Finding:
 
 
 def _error_asked_for(exercise: Exercise, case: Case) -> str:
-    """Say which error a case asks for, and for which numbers; empty if for none."""
+    """Return a clause on the error that a case requires, and for which numbers; or ""."""
     if not case.raises:
         return ""
     numbers = numbers_of(exercise, case)
@@ -191,7 +191,7 @@ def _text_of(error: BaseException) -> str:
 
 
 def _place_of(frames: Sequence[FrameSummary], name: str) -> str:
-    """Name the learner's line, cell or file in which a call stopped; empty if there is none."""
+    """Return the learner's line, cell or file in which a call stopped, or ""."""
     if not frames or "site-packages" in frames[-1].filename:
         return ""
     line, file = frames[-1].lineno, frames[-1].filename
@@ -212,7 +212,7 @@ def side_effects(attempt: Attempt) -> Iterator[Finding]:
 
 
 def changed(attempt: Attempt, one: Comparison, explains: Explains = nothing) -> Finding:
-    """Say that a call changes its input, and in which line."""
+    """Return the finding that a call changes its input, and in which line."""
     exercise, key = attempt.exercise, one.seen.changed[0]
     name = exercise.parameters[int(key)] if key.isdigit() else key
     what, lines = "work on a copy, or write x = x - y instead of x -= y.", frozenset[int]()
@@ -235,7 +235,7 @@ def changed(attempt: Attempt, one: Comparison, explains: Explains = nothing) -> 
 
 
 def warned(exercise: Exercise, one: Comparison) -> Finding:
-    """Say that a call warns."""
+    """Return the finding that a call warns."""
     quiet, warning = "", one.seen.warnings[0]
     if "encountered in" in warning:  # a floating-point warning of NumPy
         quiet = " or, where its result is what you want, keep it quiet with np.errstate"
@@ -244,7 +244,7 @@ def warned(exercise: Exercise, one: Comparison) -> Finding:
 
 
 def printed(attempt: Attempt) -> str:
-    """Remark on what an answer prints; empty if it prints nothing."""
+    """Return a remark on what an answer prints, or ""."""
     for one in attempt.comparisons:
         if one.seen.printed:
             text = one.seen.printed.strip().splitlines()
@@ -256,7 +256,7 @@ def printed(attempt: Attempt) -> str:
 
 
 def out_of_time(exercise: Exercise, seen: Observation) -> str:
-    """Say that a call was stopped, and where it was then."""
+    """Return a sentence on a call that was stopped, and where it was."""
     limit = f"{timeouts.CALL_SECONDS:.0f} seconds"
     where = explanation_of(seen) or "Look for a loop that never ends, or takes too many steps."
     return f"{exercise.name} was still running after {limit} and was stopped. {where}"

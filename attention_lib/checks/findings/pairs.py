@@ -26,7 +26,7 @@ def two_in_one_answer(attempt: Attempt) -> Iterator[Finding]:
 
         two = zip(cover.hypothesis.sentences, cover.hypothesis.ids, strict=True)
         sentences, ids = zip(*sorted(two, key=hidden), strict=True)
-        yield from _both(attempt, sentences, ids, cover)
+        yield from _two_findings(attempt, sentences, ids, cover)
 
 
 def result_fault_and_known(attempt: Attempt) -> Iterator[Finding]:
@@ -42,11 +42,13 @@ def result_fault_and_known(attempt: Attempt) -> Iterator[Finding]:
         if rest.wrong and (cover := rest.one(rest.known)):
             hypothesis = cover.hypothesis
             two = (hypothesis.sentences[0], sentence)
-            yield from _both(attempt, two, (*hypothesis.ids, f"fault {number} of results"), cover)
+            yield from _two_findings(
+                attempt, two, (*hypothesis.ids, f"fault {number} of results"), cover
+            )
             return
 
 
-def _both(
+def _two_findings(
     attempt: Attempt, sentences: tuple[str, ...], ids: tuple[str, ...], cover: Cover
 ) -> Iterator[Finding]:
     shown = cover.shown[0] if cover.shown[0] in attempt.table.wrong else attempt.table.wrong[0]

@@ -1,4 +1,4 @@
-"""Find what is wrong with an answer besides its results."""
+"""Find what else is wrong with an answer, in addition to its results."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from attention_lib.checks.hypotheses.hypothesis import Hypothesis
 
 
 def sides(attempt: Attempt, said: Sequence[Finding]) -> Iterator[Finding]:
-    """Yield what the findings that are said leave unsaid.
+    """Yield findings on effects that the earlier findings do not cover.
 
-    What a known mistake does as well, its sentence has told.
+    An effect of a known mistake counts as covered by its sentence.
     """
     named = [each for one in said for each in attempt.table.variants_of(one.id)]
     topics = frozenset[str]().union(*(one.topics for one in said))
     labels = {one.label for one in said}
-    mended = "edit" in labels  # what is left then is said with the edit
-    if not mended:
+    has_edit = "edit" in labels  # it also covers what is left
+    if not has_edit:
         yield from _missing_error(attempt, said, named)
-    if not mended and "dtype" not in topics:
+    if not has_edit and "dtype" not in topics:
         yield from _wrong_dtype(attempt, named)
     if "warns" not in topics:
         yield from _warning(attempt, named)
     if "measured" not in labels:
         yield from _measured(attempt, said, named)
-    if not mended and "changed" not in topics:
+    if not has_edit and "changed" not in topics:
         yield from _changed_input(attempt, named)
 
 
@@ -68,17 +68,19 @@ def _warning(attempt: Attempt, named: Sequence[Hypothesis]) -> Iterator[Finding]
     right = (one for one in attempt.comparisons if one.seen.warnings and not one.failed)
     if one := next(right, None):
         with np.errstate(all="warn"):
-            if not any(seen.warnings for seen in _seen(attempt, named, one)):
+            if not any(seen.warnings for seen in _observed_mistakes(attempt, named, one)):
                 yield warned(attempt.exercise, one)
 
 
 def _changed_input(attempt: Attempt, named: Sequence[Hypothesis]) -> Iterator[Finding]:
     one = next((one for one in attempt.comparisons if one.seen.changed), None)
-    if one and not any(seen.changed for seen in _seen(attempt, named, one)):
+    if one and not any(seen.changed for seen in _observed_mistakes(attempt, named, one)):
         yield changed(attempt, one)
 
 
-def _seen(attempt: Attempt, named: Sequence[Hypothesis], one: Comparison) -> Iterator[Observation]:
+def _observed_mistakes(
+    attempt: Attempt, named: Sequence[Hypothesis], one: Comparison
+) -> Iterator[Observation]:
     """Observe known mistakes on a call."""
     for each in named:
         yield observe(attempt.exercise.on_cases(each.variant), one.trial.case)
@@ -87,7 +89,7 @@ def _seen(attempt: Attempt, named: Sequence[Hypothesis], one: Comparison) -> Ite
 def _measured(
     attempt: Attempt, said: Sequence[Finding], named: Sequence[Hypothesis]
 ) -> Iterator[Finding]:
-    """Yield what a probe finds, if that does not come of wrong numbers or of a known mistake."""
+    """Yield a probe's finding, unless it follows from wrong numbers or from a known mistake."""
     exercise, table = attempt.exercise, attempt.table
     if not any(one.stopped or one.wrong_in_numbers for one in attempt.comparisons):
         if not any(one.edit for one in said):

@@ -1,1 +1,1 @@
-"""Predict what an answer with a fault would return, and find which predictions fit the wrong results."""
+"""Predict what an answer with a fault would return, and find predictions that fit the wrong results."""

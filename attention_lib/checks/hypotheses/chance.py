@@ -1,4 +1,4 @@
-"""Tell whether numbers that an answer shares with a mistake are more than a coincidence."""
+"""Decide whether the numbers that an answer shares with a mistake are more than a coincidence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from attention_lib.checks.compare.comparing import Comparison
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """Yield all arrays of a nested result, even if it has too few or too many."""
+    """Yield all arrays of a nested result, even if there are too few or too many."""
     if isinstance(value, (tuple, list)):
         for item in value:
             yield from leaves(item)
@@ -21,7 +21,7 @@ def leaves(value: Any) -> Iterator[Any]:
 
 
 def is_finite_somewhere(one: Comparison) -> bool:
-    """Tell whether a result holds any number besides NaN and infinity."""
+    """Tell whether a result holds any number other than NaN and infinity."""
     return any(np.isfinite(array).any() for array in leaves(one.seen.value))
 
 
@@ -34,13 +34,13 @@ def numbers_in(one: Comparison, part: int) -> set[str]:
     if off is not None:
         (array,) = arrays
         arrays = [np.argwhere(off).sum(axis=-1) + 2.0 if array.dtype == bool else array[off]]
-    # Many mistakes give 0, 1, NaN or infinity. 50 numbers of an array show enough.
+    # Many mistakes give 0, 1, NaN or infinity. 50 numbers of an array are enough.
     arrays = [array[np.isfinite(array) & (np.abs(array) > 1e-8)] for array in arrays]
     return {f"{number:.6g}" for array in arrays for number in array[:50].tolist()} - {"1", "-1"}
 
 
 def is_telling(wrong: Sequence[Comparison]) -> bool:
-    """Tell whether several calls and several distinct wrong numbers show a fault."""
+    """Tell whether there are enough calls and distinct wrong numbers to prove a fault."""
     numbers = set[str]()
     for one in wrong:
         for part in range(len(one.parts or (None,))):

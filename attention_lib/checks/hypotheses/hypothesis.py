@@ -24,25 +24,25 @@ class Hypothesis:
     sentences: tuple[str, ...]  # one for each fault
     variant: Any  # the function: a variant of a known mistake, or the reference
     mistake: Mistake | None = None
-    ids: tuple[str, ...] = ()  # of the faults, to compare
+    ids: tuple[str, ...] = ()  # of the faults, as keys
     _observed: dict[Case, Observation] = field(default_factory=dict)
 
     def predict(self, case: Case) -> Observation:
         """Observe the function on a case."""
-        if self.mistake:  # each known mistake ends, so there is no time limit
+        if self.mistake:  # each known mistake ends, so it needs no time limit
             return called_once(self.exercise, self.variant, case)
         if case not in self._observed:
-            self._observed[case] = Observation(out_of_time=True)  # if two faults never end
+            self._observed[case] = Observation(out_of_time=True)  # in case two faults never end
             with contextlib.suppress(OutOfTime), time_limit(timeouts.CALL_SECONDS):
                 self._observed[case] = called_once(self.exercise, self.variant, case)
         return self._observed[case]
 
 
-@functools.lru_cache(maxsize=8192)  # some ten megabytes
+@functools.lru_cache(maxsize=8192)  # about ten megabytes
 def called_once(exercise: Exercise, variant: Any, case: Case) -> Observation:
     """Call a function on copies of the arguments, cached for all wrong answers.
 
-    There is no time limit, which would take longer than most calls.
+    It sets no time limit: that would take longer than most calls.
     """
     args, kwargs = copy.deepcopy((case.args, case.kwargs))
     return called(exercise, variant, Case(*args, **kwargs))
@@ -69,7 +69,7 @@ def known_mistakes(exercise: Exercise) -> list[Hypothesis]:
 
 
 def together(one: Hypothesis, other: Hypothesis) -> Hypothesis | None:
-    """Combine two known mistakes that are patches; None if both change the same place."""
+    """Combine two known mistakes that are patches, or return None if both change the same place."""
     variant = _patched_together(one.variant, other.variant)
     if variant is None:
         return None

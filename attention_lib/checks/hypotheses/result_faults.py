@@ -51,10 +51,13 @@ def _of_several(count: int) -> Iterator[tuple[str, Undone]]:
     )
     for place in range(count):
         for clause, turn in TURNED:
-            yield f"In result {place + 1}, {clause}.", functools.partial(_turned, place, turn)
+            yield (
+                f"In result {place + 1}, {clause}.",
+                functools.partial(_with_part_turned, place, turn),
+            )
 
 
-def _turned(place: int, turn: Undone, value: Any) -> Any:
+def _with_part_turned(place: int, turn: Undone, value: Any) -> Any:
     return (*value[:place], turn(value[place]), *value[place + 1 :])
 
 

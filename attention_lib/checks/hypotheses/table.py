@@ -1,8 +1,8 @@
 """Compare hypotheses with every call and result of a wrong answer, and find covers.
 
-A hypothesis explains a wrong result if it predicts the same numbers. It accuses a right result if it
-predicts other numbers. A cover is a hypothesis, of one fault or two, that explains wrong results and
-accuses none.
+A hypothesis explains a wrong result if it predicts the same numbers. It accuses a right result if
+it predicts other numbers. A cover is a hypothesis, of one fault or two, that explains wrong results
+and accuses no right one.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Table:
 
     @cached_property
     def right(self) -> list[Comparison]:
-        """The calls with right numbers, or with the error that the case asks for."""
+        """The calls with right numbers, or with the error that the case requires."""
         return [one for one in self.comparisons if not one.stopped and not one.wrong_in_numbers]
 
     @cached_property
@@ -77,7 +77,7 @@ class Table:
         return self._like.known if self._like else known_mistakes(self.exercise)
 
     def variants_of(self, mistake_id: str) -> list[Hypothesis]:
-        """List the hypotheses of one known mistake; none if the id is empty."""
+        """List the hypotheses of one known mistake; the list is empty if the id is."""
         return [one for one in self.known if one.mistake and one.mistake.id == mistake_id]
 
     # How a hypothesis fits
@@ -94,28 +94,29 @@ class Table:
         trial = one.trial
         other = hypothesis.predict(trial.case)
         if not alike(one.seen.value, other.value, trial.allowed, trial.precision):
-            return False  # the quick way out, which most hypotheses take
-        fit, (wrong, right) = self.fit(hypothesis, one), _own(one)
+            return False  # the quick exit for most hypotheses
+        fit, (wrong, right) = self.fit(hypothesis, one), _wrong_and_right(one)
         return wrong <= fit.same and right <= fit.right
 
     def is_right(self, hypothesis: Hypothesis, one: Comparison) -> bool:
         """Tell whether a hypothesis predicts the right results for a call."""
-        return frozenset.union(*_own(one)) <= self.fit(hypothesis, one).right
+        return frozenset.union(*_wrong_and_right(one)) <= self.fit(hypothesis, one).right
 
     def accuses(self, hypothesis: Hypothesis) -> bool:
-        """Tell whether a hypothesis is wrong where the answer is right."""
+        """Tell whether a hypothesis is wrong for a result that is right in the answer."""
         return not all(
-            _own(one)[1] <= self.fit(hypothesis, one).right for one in [*self.right, *self.wrong]
+            _wrong_and_right(one)[1] <= self.fit(hypothesis, one).right
+            for one in [*self.right, *self.wrong]
         )
 
     def shows(self, mistake: Mistake | None, one: Comparison) -> bool:
         """Tell whether a mistake has an effect on a call: no variant of it is right there.
 
-        A mistake in the use of the cache, say, cannot be seen in a call without one.
+        For example, a call without a cache does not show a mistake in using it.
         """
         return not any(self.is_right(each, one) for each in self.known if each.mistake is mistake)
 
-    # Covers, those of fewest faults first
+    # Covers, those with the fewest faults first
 
     def whole(self) -> Mistake | None:
         """Find the known mistake that behaves like the answer on every call, errors included.
@@ -124,7 +125,7 @@ class Table:
         """
         nearest, calls = None, sorted(self.comparisons, key=lambda one: one not in self.wrong)
         for hypothesis in self.known:
-            same_words = _same_words(hypothesis, calls)  # wrong ones rule out most
+            same_words = _has_same_words(hypothesis, calls)  # wrong ones rule out most
             if same_words:
                 return hypothesis.mistake
             if same_words is not None and nearest is None:
@@ -133,7 +134,7 @@ class Table:
 
     def one(self, hypotheses: Iterable[Hypothesis]) -> Cover | None:
         """Find the first hypothesis that explains all wrong numbers; other calls may end in errors."""
-        if not self._tells:
+        if not self._is_telling:
             return None
         for hypothesis in hypotheses:
             explains_all = all(self.explains(hypothesis, one) for one in self.wrong)
@@ -142,13 +143,13 @@ class Table:
         return None
 
     def only(self) -> Mistake | None:
-        """Find the known mistake that alone explains all wrong calls, even if all numbers are NaN."""
+        """Find the only known mistake that explains all wrong calls, even if all numbers are NaN."""
         found = {
             one.mistake
             for one in self.known
             if all(self.explains(one, call) for call in self.wrong) and not self.accuses(one)
         }
-        is_told = self._tells or len(self.wrong) >= ENOUGH_WITH_NAN
+        is_told = self._is_telling or len(self.wrong) >= ENOUGH_WITH_NAN
         return found.pop() if len(found) == 1 and is_told else None
 
     @cached_property
@@ -165,7 +166,7 @@ class Table:
             both
             for one, other in itertools.combinations(made, 2)
             if one.mistake is not other.mistake
-            # Where one of them has no effect, the other one has the answer's.
+            # If one mistake has no effect on the call, the other one must give the answer's result.
             and silent[one] == silent[other]
             and (one not in idle or other in alone)
             and (other not in idle or one in alone)
@@ -184,17 +185,17 @@ class Table:
     # When numbers are enough
 
     @property
-    def _enough(self) -> int:
-        """How many calls a fault must explain: more if other calls end in errors."""
+    def _calls_needed(self) -> int:
+        """The number of calls that a fault must explain: more if other calls end in errors."""
         return 2 if len(self.wrong) + len(self.right) == len(self.comparisons) else 3
 
     @cached_property
-    def _tells(self) -> bool:
+    def _is_telling(self) -> bool:
         """Whether a fault that explains all wrong calls is more than a coincidence."""
-        return len(self.wrong) >= self._enough and is_telling(self.wrong)
+        return len(self.wrong) >= self._calls_needed and is_telling(self.wrong)
 
 
-def _own(one: Comparison) -> tuple[Parts, Parts]:
+def _wrong_and_right(one: Comparison) -> tuple[Parts, Parts]:
     """Return which results of a call are wrong in the answer, and which are right."""
     if not one.parts:
         return (WHOLE, NOTHING) if one.wrong_in_numbers else (NOTHING, WHOLE)
@@ -230,7 +231,7 @@ def _fit(hypothesis: Hypothesis, one: Comparison) -> Fit:
 
 
 def _has_numbers(one: Comparison) -> bool:
-    """Tell whether an answer returned real numbers where numbers are compared."""
+    """Tell whether an answer returned real numbers where numbers are required."""
     if one.seen.error is not None or one.trial.case.raises:
         return False
     return all(
@@ -239,11 +240,11 @@ def _has_numbers(one: Comparison) -> bool:
     )
 
 
-def _same_words(hypothesis: Hypothesis, comparisons: Sequence[Comparison]) -> bool | None:
-    """Compare a mistake with the answer on every call; None if they differ.
+def _has_same_words(hypothesis: Hypothesis, comparisons: Sequence[Comparison]) -> bool | None:
+    """Compare a mistake with the answer on every call; return None if they differ.
 
     True means that errors have the same text, False that they have only the same type. At least one
-    wrong number must be shared, as an error or a dtype alone proves little.
+    wrong number must be shared, because an error or a dtype proves little.
     """
     shared_a_wrong_number, same_words = False, True
     for one in comparisons:

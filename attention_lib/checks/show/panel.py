@@ -27,25 +27,25 @@ TITLES = {
     "error": "Your code raised an error",
     "unattempted": "Not attempted yet",
 }
-# Okabe–Ito colors, which color-blind readers can tell apart on light and dark pages.
+# Okabe–Ito colors, which color-blind readers can distinguish on light and dark pages.
 COLORS = {"right": "#009E73", "wrong": "#D55E00", "error": "#CC79A7", "unattempted": "#56B4E9"}
-EDIT = "The line to change"  # its heading, folded in a notebook
-MORE = "More that is wrong"  # the heading of what is folded
+EDIT = "The line to change"  # the heading of the edit, folded in a notebook
+MORE = "More that is wrong"  # the heading of folded findings
 MOST_SENTENCES = 3  # shown at once
 END_OF_SENTENCE = re.compile(r"(?<=[.?!]) +(?=[A-Z`])")
-REMARK = "A remark:"  # begins each line of advice below a right verdict
+REMARK = "A remark:"  # starts each line of advice below a right verdict
 Detail = tuple[str, Any, Any]  # label, text or array or maps, which entries to mark
 MOST_CELLS = 8  # a larger array is abbreviated
 MOST_AXES = 5  # an array with more is flattened, as each axis may show four entries
-MOST_PAIRS = 50  # pairs of numbers that are to differ in their digits
+MOST_PAIRS = 50  # pairs of numbers that should differ in their digits
 MOST_LINES = 30  # lines of an array's text, which may have two hundred
 
 
 class CheckFailed(AssertionError):
-    """Raised by `check` when an answer is not right; its text is the headline."""
+    """An answer is not right; the text is the headline."""
 
     def _render_traceback_(self) -> list[str]:
-        """Replace Jupyter's traceback by one line, as the panel says the rest.
+        """Replace Jupyter's traceback by one line, because the panel shows the rest.
 
         nbgrader's Validate shows no panel: there, the line is the headline.
         """
@@ -68,25 +68,26 @@ def as_text(report: Report) -> str:
 
 def headline(report: Report) -> str:
     """Summarize a report in one line: ``softmax: right. All 11 cases, 3 points.``"""
-    return f"{_title(report)}. {_told(report)}"
+    return f"{_title(report)}. {_message(report)}"
 
 
 def _title(report: Report) -> str:
     return f"{report.exercise.name}: {TITLES[report.outcome].lower()}"
 
 
-def _told(report: Report) -> str:
-    """Return what is said below the title."""
+def _message(report: Report) -> str:
+    """Return the text below the title."""
     if report.outcome != "right":
-        return _at_once(report)[0]
+        return _shown_and_folded(report)[0]
     points = f"{report.exercise.points} point{'s' * (report.exercise.points != 1)}"
     return f"All {report.case_count} cases, {points}." if report.case_count > 1 else f"{points}."
 
 
-def _at_once(report: Report) -> tuple[str, str]:
-    """Divide what is said: what is shown at once, and what is folded.
+def _shown_and_folded(report: Report) -> tuple[str, str]:
+    """Return the text to show at once, and the text to fold.
 
-    A finding is shown whole, except the first one if it is too long.
+    Each finding is either shown whole or folded whole; only the first one is split if it is too
+    long.
     """
     first, *others = report.parts or (report.sentence,)
     pieces = END_OF_SENTENCE.split(first)
@@ -99,10 +100,10 @@ def _at_once(report: Report) -> tuple[str, str]:
 
 
 def _folded(report: Report) -> dict[str, str]:
-    """Return what is folded, by heading."""
+    """Return the folded texts, by heading."""
     return {
         heading: text
-        for heading, text in ((MORE, _at_once(report)[1]), (EDIT, report.edit))
+        for heading, text in ((MORE, _shown_and_folded(report)[1]), (EDIT, report.edit))
         if text
     }
 
@@ -110,7 +111,7 @@ def _folded(report: Report) -> dict[str, str]:
 def as_html(report: Report, pictures: bool = True) -> str:
     """Render a report as an HTML panel in the text color of the page, light or dark.
 
-    Feedback pages show no SVG: `pictures=False` leaves it out, as words say the same.
+    Feedback pages show no SVG: `pictures=False` leaves it out, and words say the same.
     """
     color = COLORS[report.outcome]
     details = "".join(
@@ -128,7 +129,7 @@ def as_html(report: Report, pictures: bool = True) -> str:
         for heading, text in _folded(report).items()
     )
     return panel(
-        f"<strong>{html.escape(_title(report))}.</strong> {with_code(_told(report))}{advice}{folded}{details}",
+        f"<strong>{html.escape(_title(report))}.</strong> {with_code(_message(report))}{advice}{folded}{details}",
         color,
         f'class="attention-check" data-outcome="{report.outcome}" role="status"',
     )
@@ -198,7 +199,7 @@ def _details(report: Report) -> list[Detail]:
     if case.args or case.kwargs:
         details.append(("the call", _call_text(report.exercise, case), None))
         details.extend(
-            (_labelled(name, value), as_numbers(value), None)
+            (_label_of(name, value), as_numbers(value), None)
             for name, value in report.exercise.arguments_of(case).items()
             if _is_array(value)
         )
@@ -208,10 +209,10 @@ def _details(report: Report) -> list[Detail]:
 
 
 def _results(one: Comparison) -> Iterator[Detail]:
-    """Yield each wrong result beside the right one, and the names of the right results."""
+    """Yield each wrong result with the right one, and the names of the right results."""
     trial, unmarked = one.trial, list[str]()
-    # With too few or too many results there is nothing to compare, only what is right.
-    parts = one.parts or parts_of(_nothing_like(trial.expected), trial) or ()
+    # With too few or too many results, show only what is right.
+    parts = one.parts or parts_of(_nones_like(trial.expected), trial) or ()
     for part in parts:
         which = f", {part.name}" if part.name else ""
         if part.name and one.parts and _is_right(part):
@@ -221,13 +222,13 @@ def _results(one: Comparison) -> Iterator[Detail]:
         if numbers is not None:
             # The label of a tensor names its own dtype.
             shown = numbers if numbers.ndim == 0 else part.value
-            label = _labelled(f"you returned{which}", shown)
-            yield label, _told_apart(numbers, right.values, part.off), part.off
+            label = _label_of(f"you returned{which}", shown)
+            yield label, _with_enough_digits(numbers, right.values, part.off), part.off
         elif part.value is not None:
             yield f"you returned{which}", _Repr().repr(part.value)[:200], None
         values = right.values if right.device else right.values.astype(right.dtype)
-        label = _labelled(f"right is{which}", values, right.dtype)
-        yield label, _told_apart(values, numbers, part.off), None
+        label = _label_of(f"right is{which}", values, right.dtype)
+        yield label, _with_enough_digits(values, numbers, part.off), None
         if numbers is not None and part.off is not None and (wrong := places(part.off)):
             yield f"wrong{which}", wrong, None
             if maps := maps_of(numbers, right.values, part.off):
@@ -236,8 +237,8 @@ def _results(one: Comparison) -> Iterator[Detail]:
         yield "right", ", ".join(unmarked), None
 
 
-def _told_apart(one: Any, other: Any, off: Any) -> Any:
-    """Write numbers with more than four digits if those do not tell two arrays apart."""
+def _with_enough_digits(one: Any, other: Any, off: Any) -> Any:
+    """Return numbers as text with more than four digits if two arrays otherwise look the same."""
     if off is None or not off.any() or one.dtype.kind != "f":
         return one
     pairs = list(zip(one[off][:MOST_PAIRS], other[off][:MOST_PAIRS], strict=True))
@@ -247,8 +248,8 @@ def _told_apart(one: Any, other: Any, off: Any) -> Any:
     return np.vectorize(lambda number: f"{number:.{digits}g}", otypes=[str])(one)
 
 
-def _nothing_like(expected: Any) -> Any:
-    return tuple(map(_nothing_like, expected)) if isinstance(expected, tuple) else None
+def _nones_like(expected: Any) -> Any:
+    return tuple(map(_nones_like, expected)) if isinstance(expected, tuple) else None
 
 
 def _is_right(part: Part) -> bool:
@@ -266,11 +267,12 @@ def _is_right(part: Part) -> bool:
 
 def _call_text(exercise: Exercise, case: Case) -> str:
     args = [
-        name if _is_array(value) else _short(value)
+        name if _is_array(value) else _short_text(value)
         for name, value in zip(exercise.parameters, case.args, strict=False)
     ]
     keywords = [
-        f"{key}={key if _is_array(value) else _short(value)}" for key, value in case.kwargs.items()
+        f"{key}={key if _is_array(value) else _short_text(value)}"
+        for key, value in case.kwargs.items()
     ]
     return f"{exercise.name_on_cases}({', '.join(args + keywords)})"
 
@@ -279,19 +281,19 @@ def _is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray) or is_tensor(value)
 
 
-def _short(value: Any) -> str:
+def _short_text(value: Any) -> str:
     if name := getattr(value, "__name__", None):
         return str(name)
     if isinstance(value, np.ndarray):
         return np.array2string(value, precision=4, separator=", ", threshold=12)
     if isinstance(value, (tuple, list)):
-        return f"({', '.join(map(_short, value))})"
+        return f"({', '.join(map(_short_text, value))})"
     if isinstance(value, dict):  # of a model's weights, which would fill the page
         return f"{{{', '.join(f'{key!r}: ...' for key in value)}}}"
     return repr(value)
 
 
-def _labelled(name: str, array: Any, dtype: Any = None) -> str:
+def _label_of(name: str, array: Any, dtype: Any = None) -> str:
     if array.ndim == 0:
         return name
     return f"{name}, shape {tuple(array.shape)}, {short_dtype(dtype or array.dtype)}"
@@ -311,7 +313,7 @@ class _Repr(reprlib.Repr):
 
 def _array_text(array: np.ndarray) -> str:
     array = array.ravel() if array.ndim > MOST_AXES else array
-    as_written: Any = {"numpystr": str}  # numbers that `_told_apart` has written
+    as_written: Any = {"numpystr": str}  # numbers that are already text
     text = np.array2string(
         array, precision=4, separator=", ", threshold=60, edgeitems=2, formatter=as_written
     )

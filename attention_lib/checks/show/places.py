@@ -14,7 +14,7 @@ CELL = 9  # pixels
 
 
 def places(wrong: NDArray[np.bool_]) -> str:
-    """Say how many entries are wrong, and in which few rows, columns or items all of them are."""
+    """Return how many entries are wrong, and which few rows, columns or items contain all of them."""
     count = int(wrong.sum())
     if wrong.ndim == 0 or count == 0:
         return ""
@@ -25,7 +25,7 @@ def places(wrong: NDArray[np.bool_]) -> str:
         others = tuple(one for one in range(wrong.ndim) if one != axis)
         indices = np.flatnonzero(wrong.any(axis=others))
         if len(indices) < wrong.shape[axis] and len(indices) <= 6:
-            parts.append(f"{_axis_name(axis, wrong.ndim, len(indices))} {_listed(indices)}")
+            parts.append(f"{_axis_name(axis, wrong.ndim, len(indices))} {_list_in_words(indices)}")
     within = f", all in {' and '.join(parts)}, counted from 0" if parts else ""
     return f"{count} of {wrong.size} entries{within}"
 
@@ -40,7 +40,7 @@ def _axis_name(axis: int, ndim: int, count: int) -> str:
     return name + "s" * (count != 1)
 
 
-def _listed(indices: NDArray[Any]) -> str:
+def _list_in_words(indices: NDArray[Any]) -> str:
     texts = [str(int(index)) for index in indices]
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
@@ -54,9 +54,9 @@ class Maps:
 
 
 def maps_of(got: NDArray[Any], right: NDArray[Any], wrong: NDArray[np.bool_]) -> Maps | None:
-    """Draw the first matrix that has a wrong entry, beside the right one.
+    """Draw the first matrix with a wrong entry, next to the right one.
 
-    Returns None if the matrix is too small or too large for a map, or no entry is right.
+    Return None if the matrix is too small or too large for a map, or no entry is right.
     """
     rows, columns = right.shape[-2:] if right.ndim > 1 else (0, 0)
     if not all(SMALLEST_MAP <= length <= LARGEST_MAP for length in (rows, columns)):

@@ -290,7 +290,7 @@ def test_a_second_search_of_an_answer_calls_no_edit_again(monkeypatch):
     calls, tried = [], {}
     count = lambda *given: calls.append(given) or real(*given)  # noqa: E731
     monkeypatch.setattr(searching.Search, "_call", count)
-    first = [mend.words for mend in search(exercise, _two_faults, trials, tried).wholes()]
+    first = [fix.words for fix in search(exercise, _two_faults, trials, tried).wholes()]
     assert len(calls) > 100
     calls.clear()
     assert [one.words for one in search(exercise, _two_faults, trials, tried).wholes()] == first
@@ -309,12 +309,12 @@ def test_two_edits_of_which_one_does_all_are_no_pair(monkeypatch):
         Comparison(exercise.name, *pair) for pair in _called(exercise, _asserting_a_temperature)
     ]
     begun = search(exercise, _asserting_a_temperature, trials, {})
-    assert next(mend.words for mend in begun.wholes()).startswith("In line")
+    assert next(fix.words for fix in begun.wholes()).startswith("In line")
     real = searching.Search._calls_right
     late = lambda self, edits: real(self, edits) if len(edits) > 1 else 1  # noqa: E731
     monkeypatch.setattr(searching.Search, "_calls_right", late)
     begun = search(exercise, _asserting_a_temperature, trials, {})
-    assert [mend.words for mend in begun.wholes()] == []
+    assert [fix.words for fix in begun.wholes()] == []
 
 
 def test_a_function_without_its_text_is_left_alone():
