@@ -1,4 +1,4 @@
-"""What a learner calls from a notebook: `check` an answer, ask for a `hint`, see `solution` or `progress`."""
+"""The commands for notebooks: `check` an answer, get a `hint`, see a `solution` or one's `progress`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["CheckFailed", "check", "hint", "progress", "solution"]
 
 SEED_VARIABLE = "ATTENTION_LIB_SEED"
 _hints_given: dict[str, int] = {}
-_checked: list[str] = []  # the names of exercises, the last one checked at the end
+_checked: list[str] = []  # the names of checked exercises, the latest last
 
 
 def check(name: str, answer: Any = ..., *, seed: int | None = 0) -> None:
@@ -48,15 +48,15 @@ def check(name: str, answer: Any = ..., *, seed: int | None = 0) -> None:
     answer : function or value
         What you wrote for it.
     seed : int or None, default 0
-        What the random cases are drawn from. None draws them from the grader's seed (the
-        environment variable ATTENTION_LIB_SEED), or anew where there is none.
+        The seed of the random cases. None takes the grader's seed (the environment variable
+        ATTENTION_LIB_SEED) or, if it is not set, draws a new one.
 
     Raises
     ------
     CheckFailed
-        If the answer is wrong, raises an error, or is not there yet.
+        If the answer is wrong, raises an error, or does not exist yet.
     ValueError
-        If there is no exercise of that name.
+        If there is no exercise with that name.
 
     Examples
     --------
@@ -100,8 +100,8 @@ def check(name: str, answer: Any = ..., *, seed: int | None = 0) -> None:
 
 
 def hint(name: str = "") -> None:
-    """Show the next hint for an exercise, by default the one last checked; then the first again."""
-    exercise = _meant(name, "hint")
+    """Show the next hint for an exercise, by default the last one checked; then the first again."""
+    exercise = _exercise_or_last(name, "hint")
     name = exercise.name
     if not exercise.hints:
         text = f"There is no hint for {name}."
@@ -113,8 +113,8 @@ def hint(name: str = "") -> None:
     present(text, {"text/html": shown})
 
 
-def _meant(name: str, command: str) -> Exercise:
-    """Return the exercise of that name; without a name, the one last checked."""
+def _exercise_or_last(name: str, command: str) -> Exercise:
+    """Return the exercise with that name or, without a name, the last one checked."""
     if name == "" and not _checked:
         raise NotUnderstood(f'Name the exercise in quotes: {command}("softmax").')
     return find(_checked[-1] if name == "" else name)
@@ -126,14 +126,14 @@ def solution(name: str = "", *, library: bool = False) -> None:
     Parameters
     ----------
     name : str, optional
-        The exercise's name; by default that of the one last checked.
+        The exercise's name; by default the last one checked.
     library : bool, default False
-        Show the library's version instead, docstring and all, which also refuses bad input.
+        Show the library's version instead, with its docstring. It also rejects bad input.
 
     Raises
     ------
     ValueError
-        If there is no exercise of that name.
+        If there is no exercise with that name.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def solution(name: str = "", *, library: bool = False) -> None:
     >>> solution("study_weights", library=True)  # doctest: +ELLIPSIS
     study_weights = [...]
     """
-    exercise = _meant(name, "solution")
+    exercise = _exercise_or_last(name, "solution")
     name = exercise.name
     if later := edition.when_shown(exercise, library):
         present(later, {"text/markdown": later})
@@ -162,20 +162,20 @@ def solution(name: str = "", *, library: bool = False) -> None:
 
 
 def progress(lesson: str | None = None) -> None:
-    """Show how far you are: exercises solved, points, what is next, known mistakes met.
+    """Show your progress: exercises solved, points, what is next, and known mistakes met.
 
-    What `check` finds is kept in ``learn/.progress.json`` beside your own copies of the lessons,
-    and nowhere else. Delete that file to begin at zero.
+    The results of `check` are saved in ``learn/.progress.json``, next to your own copies of the
+    lessons, and nowhere else. Delete that file to start from zero.
 
     Parameters
     ----------
     lesson : str, optional
-        The lesson to tell more about. By default the one of your last check.
+        The lesson to show in detail. By default the one of your last check.
 
     Raises
     ------
     ValueError
-        If there is no lesson of that name.
+        If there is no lesson with that name.
 
     Examples
     --------

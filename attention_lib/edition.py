@@ -1,9 +1,10 @@
-"""Make a students' edition: the course as a package whose answers to graded lessons cannot be read.
+"""Make a students' edition: the course as a package that hides the answers to graded lessons.
 
 `make edition LESSON=03_scaling` runs it. The source of graded lessons and of all exercises is
-compressed into one file. `PackedFinder` imports from that file, and tracebacks, `help`, `inspect` and
-debuggers show none of it. An edition imports this module before all others, so functions that make an
-edition import the rest of the library in their bodies. docs/teaching.md says how far to trust it.
+compressed into one file. `PackedFinder` imports from that file, and tracebacks, `help`, `inspect`
+and debuggers show none of it. An edition imports this module before all others, so functions that
+make an edition import the rest of the library in their bodies. docs/teaching.md says how far to
+trust it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ __all__ = ["EditionError", "make_edition", "when_shown"]
 
 LIBRARY = Path(__file__).parent
 FILE = "packed.bin"  # in an edition's attention_lib/
-ARCHIVE = Path("attention-course.zip")  # in an edition's folder: all of it, to hand out
+ARCHIVE = Path("attention-course.zip")  # in an edition's folder: the whole edition, to hand out
 DEFINED = """\
 # {name} answers an exercise of a later lesson. solution("{name}") shows this lesson's own answer.
 from attention_lib.edition import packed  # noqa: E402
@@ -61,18 +62,18 @@ Unpack it where you unpacked this one, and let it replace the files: your work i
 
 
 class EditionError(Exception):
-    """Raised where an edition cannot be made; the text says why and what to do."""
+    """An edition cannot be made; the text says why, and what to do."""
 
 
 class PackedFinder(MetaPathFinder, Loader):
-    """Find and load modules whose source lies compressed in one file.
+    """Find and load modules from the one file that holds their compressed source.
 
-    It has no `get_source`, by which tracebacks and `inspect` would find that source.
+    It has no `get_source` method, through which tracebacks and `inspect` would find that source.
     """
 
     def __init__(self, file: Path) -> None:
         content = json.loads(zlib.decompress(file.read_bytes()))
-        self.graded: dict[str, str] = content["graded"]  # the day from which on a lesson is over
+        self.graded: dict[str, str] = content["graded"]  # the day on which a lesson is over
         self.hidden: dict[str, str] = content["hidden"]  # functions of lessons that are over
         self._sources: dict[str, str] = content["sources"]  # by file, below attention_lib/
 
@@ -94,13 +95,14 @@ class PackedFinder(MetaPathFinder, Loader):
         exec(compile(self.packed_source(file), file, "exec", dont_inherit=True), vars(module))
 
     def packed_source(self, file: str) -> str:
-        """Return a module's source, for those that compile parts of it: `checks.patch`, `lessons.gpu.triton`."""
+        """Return a module's source, for code that compiles parts of it: `checks.patch`, `triton`."""
         return self._sources[Path(file).relative_to(LIBRARY).as_posix()]
 
     def define(self, name: str, namespace: dict[str, Any]) -> None:
         """Define a function in the module of a lesson that is over.
 
-        Its line numbers lie beyond the end of the module's file, so that no line of that is shown.
+        Its line numbers are beyond the end of the module's file, so that a traceback shows no line
+        of it.
         """
         source = "\n" * 100_000 + self._sources[f"{namespace['__name__']}.{name}"]
         exec(compile(source, namespace["__file__"], "exec", dont_inherit=True), namespace)
@@ -112,9 +114,9 @@ if packed:
 
 
 def when_shown(exercise: Exercise, library: bool) -> str:
-    """Say when an edition will show an answer; an empty text where it may be seen.
+    """Return when an edition will show an answer, or "" if it may be shown now.
 
-    `library` asks for the library's version in place of the lesson's model answer.
+    `library` asks for the library's version instead of the lesson's model answer.
     """
     if packed is None:
         return ""
@@ -130,14 +132,14 @@ def when_shown(exercise: Exercise, library: bool) -> str:
 
 
 def graded_lessons(given: Sequence[str], over: str, today: datetime.date) -> dict[str, str]:
-    """Return the lessons that are not over, each with the day from which on it is, or "".
+    """Return the lessons that are not over, each with the day on which it will be, or "".
 
-    `over` lists lessons, each by itself if it is over, or with a day: NAME:2026-12-01.
+    `over` lists lessons that are over, or that will be on a day: NAME:2026-12-01.
 
     Raises
     ------
     EditionError
-        If a name or a day is none, or a lesson is over before an earlier one.
+        If a name or a day is invalid, or a lesson is over before an earlier one.
     """
     graded = dict.fromkeys(given, "")
     for entry in filter(None, (part.strip() for part in over.split(","))):
@@ -164,16 +166,16 @@ def graded_lessons(given: Sequence[str], over: str, today: datetime.date) -> dic
 def make_edition(
     course: Course, given: Sequence[str], graded: Mapping[str, str], target: Path, first: str
 ) -> None:
-    """Write an edition and a zip archive of it into a folder, in place of an edition that is there.
+    """Write an edition and a zip archive of it into a folder, replacing an older edition there.
 
-    All else in the folder stays. The edition has the lessons `given`, and the notebooks of these from
-    `first` on: later lessons call the functions of earlier ones. `graded` are those whose answers are
-    withheld, each with the day from which on they show, or "".
+    Other files in the folder stay. The edition has the lessons `given`, and their notebooks from
+    `first` on: later lessons call the functions of earlier ones. `graded` are the lessons whose
+    answers are withheld, each with the day on which they will be shown, or "".
 
     Raises
     ------
     EditionError
-        If the folder holds no edition, or a file of an edition that somebody has changed.
+        If the folder holds no edition, or somebody has changed a file of an edition in it.
     """
     import shutil
     import tempfile
@@ -202,22 +204,22 @@ def _write_edition(
     package = target / LIBRARY.name
     later = [lesson for lesson in LESSONS if lesson not in given]
     hidden, sources = _hidden_functions(graded), dict[str, str]()
-    for file in _files(later):
+    for file in _files_of_edition(later):
         text = (LIBRARY / file).read_text(encoding="utf-8")
         folder = file.partition("/")[0]
-        # Known mistakes of a lesson that is over come near to answers of later ones.
+        # Known mistakes of a lesson that is over may be close to answers of later ones.
         is_exercise = folder == "exercises" and file.count("/") == 2
         if (is_exercise and graded) or (folder == "lessons" and _lesson_of(file) in graded):
             sources[file] = _with_contracts(_without_rubric(text))
             continue
         module = "attention_lib." + file.removesuffix(".py").replace("/", ".")
         for name in hidden.get(module, ()):
-            function = _definition(text, name)
+            function = _source_of_function(text, name)
             future = "from __future__ import annotations\n"
             sources[f"{module}.{name}"] = future + _with_contracts(function)
             text = text.replace(function, DEFINED.format(name=name))
         if file.endswith("__init__.py"):
-            text = _without(later, text, is_first=file == "__init__.py")
+            text = _without_lessons(later, text, is_first=file == "__init__.py")
         _write(package / file, text)
     names = {name: lesson for functions in hidden.values() for name, lesson in functions.items()}
     content = {"graded": dict(graded), "hidden": names, "sources": sources}
@@ -236,8 +238,8 @@ def _lesson_of(file: str) -> str | None:
     return next((lesson for lesson in LESSONS if module == module_of(lesson)), None)
 
 
-def _files(later: Collection[str]) -> list[str]:
-    """Return the files of an edition, below attention_lib/: all but the grader's and later lessons'."""
+def _files_of_edition(later: Collection[str]) -> list[str]:
+    """Return the files of an edition, below attention_lib/, without the grader's and later lessons'."""
     files = {
         path.relative_to(LIBRARY).as_posix(): path.read_text(encoding="utf-8")
         for path in sorted(LIBRARY.rglob("*.*"))
@@ -258,9 +260,10 @@ def _files(later: Collection[str]) -> list[str]:
 
 
 def _hidden_functions(graded: Collection[str]) -> dict[str, dict[str, str]]:
-    """Return the functions of lessons that are over and answer a graded exercise.
+    """Return the functions of lessons that are over and would answer a graded exercise.
 
-    They are those that such an exercise may not call, by module and name, each with its lesson.
+    These are the functions that such an exercise may not call, by module and name, each with its
+    lesson.
     """
     from attention_lib.exercises import EXERCISES
 
@@ -272,7 +275,7 @@ def _hidden_functions(graded: Collection[str]) -> dict[str, dict[str, str]]:
     return found
 
 
-def _definition(text: str, name: str) -> str:
+def _source_of_function(text: str, name: str) -> str:
     node = next(
         n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef) and n.name == name
     )
@@ -280,7 +283,7 @@ def _definition(text: str, name: str) -> str:
 
 
 def _with_contracts(text: str) -> str:
-    """Put exercises' contracts in place of functions' docstrings, which give answers away."""
+    """Replace functions' docstrings, which give answers away, by exercises' contracts."""
     from attention_lib.exercises import EXERCISES
     from attention_lib.exercises.contracts import contract_of
 
@@ -295,7 +298,7 @@ def _with_contracts(text: str) -> str:
 
 
 def _without_rubric(text: str) -> str:
-    """Remove what a person marks an answer by: nothing in an edition needs it."""
+    """Remove the rubric by which a human marks an answer: an edition does not need it."""
     if "rubric=" not in text:
         return text
     tree = ast.parse(text)
@@ -305,8 +308,8 @@ def _without_rubric(text: str) -> str:
     return ast.unparse(tree)
 
 
-def _without(later: Sequence[str], text: str, is_first: bool) -> str:
-    """Remove later lessons from an `__init__.py`; let the library's first one import this module."""
+def _without_lessons(later: Sequence[str], text: str, is_first: bool) -> str:
+    """Remove later lessons from an `__init__.py`; make the library's own one import this module."""
     from attention_lib.lessons import module_of
 
     for lesson in later:
@@ -327,7 +330,7 @@ def _write_around(
     import shutil
     import tomllib
 
-    results = course.root / "benchmarks" / "results"  # which lesson 10 draws
+    results = course.root / "benchmarks" / "results"  # lesson 10 draws these
     if results.is_dir():
         shutil.copytree(results, target / "benchmarks" / "results")
     for lesson in given:

@@ -27,9 +27,9 @@ def update(notebooks: Path, learn: Path) -> list[str]:
     """Give the learner every new lesson, and every new version of a lesson.
 
     A lesson that is not in `learn` is copied there. A new version of a lesson replaces a copy that
-    the learner has not changed. Otherwise it is saved once beside the learner's copy, under another
-    name, and that copy stays as it is. ``learn/.releases.json`` lists the versions given so far.
-    Without that file, the present version counts as new.
+    the learner has not changed. Otherwise it is saved once under another name, next to the
+    learner's copy, which stays as it is. ``learn/.releases.json`` lists the versions given so far.
+    Without that file, the current version counts as new.
 
     Return one sentence for each thing that was done.
     """
@@ -82,15 +82,15 @@ def open_lab(first: Path, root: Path, arguments: Sequence[str]) -> None:
     import zmq
     from jupyterlab.labapp import LabApp
 
-    os.chdir(root)  # where nbgrader looks for nbgrader_config.py
-    settings = first.parent / ".jupyter"  # JupyterLab asks about its news, over the first panel
+    os.chdir(root)  # nbgrader looks for nbgrader_config.py there
+    settings = first.parent / ".jupyter"  # turns off JupyterLab's question about news
     (settings / "labconfig").mkdir(parents=True, exist_ok=True)
     _write(settings / "labconfig" / "page_config.json", json.dumps(NO_NEWS).encode())
     paths = [str(settings), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])]
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(paths)
     page = f"/lab/tree/{first.relative_to(root).as_posix()}"
     flags = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url={page}", "--log-level=WARN"]
-    if zmq.has("curve"):  # a kernel whose connection is not encrypted warns of it
+    if zmq.has("curve"):  # a kernel warns if its connection is not encrypted
         flags.append("--KernelManager.transport_encryption=auto")
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         flags.append("--allow-root")
@@ -100,7 +100,7 @@ def open_lab(first: Path, root: Path, arguments: Sequence[str]) -> None:
 
 
 def how_to_see(arguments: Sequence[str]) -> str:
-    """Say where JupyterLab will be seen, and what to type where this machine shows no browser."""
+    """Return where JupyterLab opens and, if this machine has no browser, what to type."""
     if "--no-browser" not in arguments:
         with contextlib.suppress(webbrowser.Error):
             webbrowser.get()
@@ -116,7 +116,7 @@ def how_to_see(arguments: Sequence[str]) -> str:
 
 
 def main(arguments: Sequence[str]) -> str | None:
-    """Bring the copies up to date and open the one to go on with; return a sentence if that fails."""
+    """Update the copies, and open the current one; return an error message if that fails."""
     notebooks, learn = COURSE / "notebooks", COURSE / "learn"
     released = lessons(notebooks)
     if not released:
@@ -142,7 +142,7 @@ def main(arguments: Sequence[str]) -> str | None:
 
 
 def _read_record(path: Path) -> dict[str, list[str]]:
-    """Return the versions given so far, lesson by lesson; nothing from a record that is broken."""
+    """Return the versions given so far, by lesson; return nothing from a broken record."""
     try:
         record = json.loads(path.read_bytes())
         return {
@@ -154,7 +154,7 @@ def _read_record(path: Path) -> dict[str, list[str]]:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a file in one step, so that an interruption leaves all of it or none."""
+    """Write a file in one step, so that an interruption leaves the old file or the new one."""
     part = path.with_name(path.name + ".part")
     part.write_bytes(content)
     os.replace(part, path)

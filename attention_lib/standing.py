@@ -1,4 +1,4 @@
-"""Where a learner is in the course: exercises solved, points, what comes next, mistakes met."""
+"""Compute a learner's standing in the course: exercises solved, points, what is next, mistakes met."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["Count", "as_html", "as_text", "count", "lesson_to_open", "next_exerc
 
 @dataclass(frozen=True)
 class Count:
-    """Counts of exercises and points. Answers in words, which a person marks, are counted apart."""
+    """Counts of exercises and points. Answers in words, which a human marks, are counted separately."""
 
     solved: int
     exercises: int
     points: int
     of_points: int
-    in_words: int  # points for answers in words, which the others leave out
+    in_words: int  # points for answers in words, not included in the others
 
     def __str__(self) -> str:
         return (
@@ -45,9 +45,9 @@ def count(record: Record, lesson: str | None = None) -> Count:
 
 
 def next_exercise(record: Record, lesson: str) -> Exercise | None:
-    """Return what to solve next: the first open exercise of the lesson, then of the rest.
+    """Return the next exercise to solve: the first open one of the lesson, then of other lessons.
 
-    Later lessons come before earlier ones. None if all are solved.
+    Later lessons come before earlier ones. Return None if all are solved.
     """
     place = LESSONS.index(lesson)
     for later in (*LESSONS[place:], *LESSONS[:place]):
@@ -71,12 +71,12 @@ def lesson_to_open(record: Record) -> str:
 
 
 def sentences(record: Record, lesson: str) -> list[str]:
-    """Say what is solved in a lesson, what was checked last, what is next, and which mistakes were met."""
+    """Return sentences: what is solved in a lesson, the last check, what is next, and mistakes met."""
     here = count(record, lesson)
     words = f"; {here.in_words} more for answers in words, which a person reads"
     told = [f"Lesson {lesson}: {here}{words if here.in_words else ''}."]
     if record.last in EXERCISES:
-        told.append(f"Your last check was of {record.last}{_when(record.day)}.")
+        told.append(f"Your last check was of {record.last}{_days_ago(record.day)}.")
     following = next_exercise(record, lesson)
     if following is None:
         told.append("You have solved every exercise of the course.")
@@ -90,7 +90,7 @@ def sentences(record: Record, lesson: str) -> list[str]:
             for id, times in record.exercises[exercise.name].mistakes.items():
                 met[current_id(f"{exercise.name}-{id}").partition("-")[2]] += times
             told += [
-                f"A known mistake met in {exercise.name}{_times(met[one.id])}: {one.sentence}"
+                f"A known mistake met in {exercise.name}{_times_text(met[one.id])}: {one.sentence}"
                 for one in exercise.mistakes
                 if one.id in met
             ]
@@ -98,13 +98,13 @@ def sentences(record: Record, lesson: str) -> list[str]:
 
 
 def as_text(record: Record, lesson: str, where: str) -> str:
-    """Write a learner's standing as plain text; `where` says where the record is kept."""
+    """Return a learner's standing as plain text; `where` says where the record is kept."""
     rows = [f"  {name:15} {count(record, name)}" for name in LESSONS]
     return "\n".join([*sentences(record, lesson), f"Course: {count(record)}.", *rows, where])
 
 
 def as_html(record: Record, lesson: str, where: str) -> str:
-    """Draw the same as a panel with a table of the lessons."""
+    """Return the same as a panel with a table of the lessons."""
     rows = "".join(
         f'<tr><th scope="row" style="text-align:left;font-weight:{700 if name == lesson else 400}">'
         f"{name}</th><td>{one.solved} of {one.exercises}</td><td>{one.points} of {one.of_points}</td></tr>"
@@ -128,12 +128,12 @@ def _is_solved(record: Record, exercise: Exercise) -> bool:
     return exercise.name in record.exercises and bool(record.exercises[exercise.name].solved)
 
 
-def _times(number: int) -> str:
+def _times_text(number: int) -> str:
     return f", {number} times" if number > 1 else ""
 
 
-def _when(day: str) -> str:
-    """Write a day as a person says it: ``, 7 days ago``."""
+def _days_ago(day: str) -> str:
+    """Return how long ago a day was: ``, 7 days ago``."""
     try:
         days = (datetime.date.today() - datetime.date.fromisoformat(day)).days
     except ValueError:

@@ -226,7 +226,7 @@ class TestRefused:
         def unpack(*_):
             raise MemoryError
 
-        monkeypatch.setattr(helper, "_unpacked", unpack)
+        monkeypatch.setattr(helper, "_unpack_to_cache", unpack)
         with pytest.raises(helper.ModelUnavailable, match="There is too little memory"):
             helper.load_model()
 
@@ -234,7 +234,7 @@ class TestRefused:
         def unpack(*_):
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(helper, "_unpacked", unpack)
+        monkeypatch.setattr(helper, "_unpack_to_cache", unpack)
         with pytest.raises(helper.ModelUnavailable, match="No space left on device"):
             helper.load_model()
 
