@@ -17,7 +17,7 @@ LONG_LINE = 20  # characters; such a part of a lesson's line is the lesson's own
 # more words, on one line: a short comment there is about the code.
 _ROW = r"\b(?:[^\W\d_]++[%s,;:.'’\"()-]++){%d}[^\W\d_]|[\u0e00-\u0eff\u3040-\u9fff]{12}"
 _SENTENCE = re.compile(_ROW % (r"\s", 5))
-_SENTENCE_IN_CODE = re.compile(_ROW % (r" \t", 9))
+_SENTENCE_IN_CODE = re.compile(_ROW % (r" \t", 7))
 _TEXT_MAGIC = re.compile(r"\s*%%(markdown|html|latex)\b", re.IGNORECASE)
 _HTML_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 

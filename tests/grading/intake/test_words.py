@@ -48,7 +48,6 @@ def test_answer_is_blank(text):
         ("code", "# Ratios.", True),
         ("code", '"""Ratios."""', True),
         ("code", "x = 1  # ratios", False),
-        ("code", "x = 1  # divide each row by the sum of its entries", False),
         ("code", "print('Ratios.')", True),
         ("code", "answer = 'Ratios.'", True),
         ("code", "%%markdown\nRatios.", True),
