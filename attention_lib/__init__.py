@@ -1,9 +1,9 @@
 """The solution library of a course that builds the attention mechanism from the inside.
 
 Every exercise that is a function has its reference here, under the exercise's own name. The
-functions live in one module a lesson, in lesson order; `check`, `hint`, `solution` and `progress` are
-what a learner calls from a notebook. These four, and the last lesson with its PyTorch, are imported
-with the first use of one of them.
+functions are in one module a lesson, in lesson order. A learner calls `check`, `hint`, `solution`
+and `progress` from a notebook. These four, and the last lesson with its PyTorch, are imported at
+their first use.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from attention_lib.lessons.softmax import *
 from attention_lib.lessons.stability import *
 from attention_lib.outdated import unknown_name
 
-# Names that are imported when first used, and the modules that have them.
+# Names that are imported at their first use, and their modules.
 LAZY_EXPORTS = {
     "attention_flops": "attention_lib.lessons.gpu",
     "check": "attention_lib.commands",
@@ -64,5 +64,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """List the public names, those not yet imported included, for Tab completion."""
+    """List the public names for Tab completion, including those not imported yet."""
     return __all__

@@ -1,4 +1,4 @@
-"""What the library accepts: arguments turned into arrays, or refused in one sentence."""
+"""Convert the library's arguments to arrays, or reject them with one sentence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 
 class OneLine(Exception):
-    """An error whose sentence says all that a learner needs."""
+    """An error whose one sentence tells a learner everything needed."""
 
     def _render_traceback_(self) -> list[str]:
         """Replace the traceback in Jupyter and IPython by the error's one line."""
@@ -33,16 +33,16 @@ def as_floating(values: ArrayLike, name: str) -> NDArray[np.floating]:
 
 
 def working_dtype(dtype: np.dtype) -> np.dtype:
-    """Return the dtype to compute in: float64, or a wider one that came in.
+    """Return the dtype to compute in: float64, or the input's if it is wider.
 
     float32 and float16 results that are computed in float64 and rounded once are right within one
-    unit in the last place, whatever the order of the sums.
+    unit in the last place, for any order of the sums.
     """
     return np.promote_types(dtype, np.float64)
 
 
 def require_entries(array: NDArray, axis: int, name: str) -> None:
-    """Refuse an array with nothing along `axis`: there is no maximum to take there."""
+    """Reject an array without entries along `axis`: there is no maximum."""
     if array.size == 0 and np.empty(array.shape, bool).sum(axis=axis).size > 0:
         raise ValueError(
             f"{name} has shape {array.shape}: no entry along axis {axis} to normalize."
@@ -65,8 +65,8 @@ def widened(**arrays: ArrayLike) -> tuple[list[NDArray[np.floating]], np.dtype]:
 def in_own_dtype(**arrays: ArrayLike) -> tuple[list[NDArray[np.floating]], np.dtype]:
     """Return all arrays in their common dtype, at least float32, and the dtype for the result.
 
-    For the weights of a language model: copying them to float64 for each word would take longer
-    than the word.
+    This is for the weights of a language model: copying them to float64 for each word would take
+    longer than computing the word.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def as_integer(value: int, name: str, lowest: int) -> int:
 
 
 def as_positive(value: float, name: str) -> float:
-    """Return `value` as a float; refuse what is not one positive finite number."""
+    """Return `value` as a float; reject values other than one positive finite number."""
     if np.ndim(value) != 0 or np.asarray(value).dtype.kind not in "iuf":
         raise TypeError(f"{name} must be one number; it is {value!r}.")
     if not 0 < value < np.inf:
@@ -172,7 +172,7 @@ def require_labels(scores: NDArray, targets: NDArray) -> None:
 
 
 def round_to(array: NDArray, dtype: np.dtype) -> NDArray:
-    """Return `array` rounded once to `dtype`; what lies beyond its range becomes infinite."""
+    """Return `array` rounded once to `dtype`; numbers beyond its range become infinite."""
     array = np.asarray(array)
     if array.dtype == dtype:
         return array

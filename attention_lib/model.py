@@ -209,7 +209,7 @@ def yours_or_ours(**functions: Callable[..., Any]) -> list[Callable[..., Any]]:
         else:
             chosen.append(
                 getattr(attention_lib, name)
-            )  # of a kernel, no function that stands for it
+            )  # of a kernel, the kernel and not a stand-in
             ours.append(name)
     if ours:
         print(f"Not solved yet, so the library's are used: {', '.join(ours)}.")

@@ -1,4 +1,4 @@
-"""Notice that an answer is older than the newest cell that defines it, as after a SyntaxError."""
+"""Detect that an answer is older than the newest cell that defines it, as after a SyntaxError."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ FLAGS = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # as a cell is compi
 
 
 def why_older(name: str, answer: Any) -> str:
-    """Say why the newest cell with `def name` has not defined the answer; empty if it has.
+    """Return why the newest cell with `def name` has not defined the answer, or "" if it has.
 
-    In a notebook alone: elsewhere no cells are known.
+    This works only in a notebook, where the cells are known.
     """
     if (shell := _shell()) is None:
         return ""
@@ -37,7 +37,7 @@ def why_older(name: str, answer: Any) -> str:
 
 
 def why_not_attempted(name: str) -> str:
-    """Say which cell defines the answer under nearly its name; empty if none does."""
+    """Return a sentence on a cell that defines the answer under a similar name, or ""."""
     other = near_name(name, shell.user_ns.get("In", ())) if (shell := _shell()) else ""
     return (
         f"A cell defines {other} instead of {name}: rename it, run that cell, then this one."

@@ -16,7 +16,7 @@ OLDER = (
 
 
 class NotUnderstood(OneLine, ValueError):
-    """Raised for a call that names no exercise or lesson, or lacks an answer."""
+    """A call names no exercise or lesson, or lacks an answer."""
 
 
 def unknown_name(module: str, name: str, names: Collection[str]) -> AttributeError:
@@ -30,11 +30,11 @@ def unknown_name(module: str, name: str, names: Collection[str]) -> AttributeErr
 
 
 def nearest(name: str, names: Collection[str]) -> str:
-    """Ask whether names like this one are meant; empty if there is none."""
+    """Return a question whether a similar name is meant, or ""."""
     name = name.strip().lower()
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.75)
     if name in near:
-        near = [name]  # in other letters
+        near = [name]  # in other letter case
     elif not near and len(name) > 1:
         near = [known for known in names if name in known][:3]
     return f"Did you mean {' or '.join(near)}?" if near else ""

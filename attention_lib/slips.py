@@ -1,4 +1,4 @@
-"""Find slips in a cell's text: a name nearly right, Markdown's marks of code."""
+"""Find slips in a cell's text: a misspelled name, Markdown's code fences."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _DEFINED = re.compile(r"^(?:def\s+)?(\w+)\s*(?:\(.*\)\s*(?:->.*)?:|=(?!=))", re.
 
 
 def defined_names(cells: Iterable[str]) -> list[str]:
-    """Return the functions and variables that cells define, read line by line."""
+    """Return the functions and variables that cells define, line by line."""
     return [name for cell in cells for name in _DEFINED.findall(cell)]
 
 
 def near_name(name: str, cells: Iterable[str]) -> str:
-    """Return what cells define under nearly this name, and is no exercise; empty if nothing is."""
+    """Return the similar name that cells define, unless it is an exercise's; otherwise ""."""
     others = [one for one in defined_names(cells) if one not in EXERCISES]
     return next(iter(difflib.get_close_matches(name, others, n=1, cutoff=0.8)), "")
 
 
 def fences(source: str) -> str:
-    """Say which lines of a cell are Markdown's marks of code (```); empty if none is."""
+    """Return which lines of a cell are Markdown's code fences (```), or ""."""
     lines = [
         str(number)
         for number, line in enumerate(source.splitlines(), 1)

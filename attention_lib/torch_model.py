@@ -24,7 +24,7 @@ EPSILON = 1e-5
 
 
 def on_device(model: Mapping[str, Any], device: torch.device, dtype: torch.dtype) -> dict[str, Any]:
-    """Return a model like `load_model`'s with tensors on a device in place of arrays."""
+    """Return a model like `load_model`'s, with tensors on a device instead of arrays."""
 
     def moved(array: NDArray) -> Tensor:
         return torch.tensor(array, device=device, dtype=dtype)
@@ -40,21 +40,21 @@ def on_device(model: Mapping[str, Any], device: torch.device, dtype: torch.dtype
 def torch_step(
     model: Mapping[str, Any], attention: Attention
 ) -> Callable[[ArrayLike, Caches | None], tuple[NDArray, Caches]]:
-    """Make the `step` that `generate` takes, of a model with tensors.
+    """Make the `step` function for `generate`, from a model with tensors.
 
     Parameters
     ----------
     model : mapping
-        As `on_device` returns it.
+        The result of `on_device`.
     attention : callable
-        ``attention(query, key, value, is_causal)`` of tensors (H, L, d), (H, S, d) and (H, S, d), such
-        as `torch_attention`.
+        ``attention(query, key, value, is_causal)`` of tensors (H, L, d), (H, S, d) and (H, S, d),
+        such as `torch_attention`.
 
     Returns
     -------
     callable
-        ``step(tokens, caches)`` returns the scores (L, V) as a float32 array, and the caches. A text is
-        read at once, without caches, and then word by word.
+        ``step(tokens, caches)`` returns the scores (L, V) as a float32 array, and the caches. A
+        text is read at once, without caches, and then word by word.
     """
 
     @torch.inference_mode()
@@ -94,10 +94,10 @@ def compared(
 ) -> Iterator[tuple[str, str, float]]:
     """Let the language model write with each attention: yield names, texts and words a second.
 
-    It writes the likeliest words: 50 on CUDA, in bfloat16 where the card has it, and elsewhere 8. The
-    seconds are those of the clock on CUDA, and elsewhere of the processor. They begin after the first
-    word, which may compile. Without CUDA all runs on the CPU, where the kernels do. Where there is no
-    model, that is printed.
+    It writes the likeliest words: 50 on CUDA, in bfloat16 if the card has it, and elsewhere 8. The
+    time is real time on CUDA, and elsewhere CPU time. It starts after the first word, which may
+    compile. Without CUDA everything runs on the CPU, as the kernels do. If there is no model, that
+    is printed.
     """
     try:
         there = load_model()

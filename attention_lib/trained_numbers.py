@@ -1,7 +1,7 @@
-"""Numbers of a trained language model, small enough to come with the course.
+"""Load numbers of a trained language model, few enough to be part of the course.
 
-They were computed by `python -m benchmarks.trained` from SmolLM2-135M-Instruct by Hugging Face (Apache
-License 2.0), the model of lesson 09.
+They were computed by `python -m benchmarks.trained` from SmolLM2-135M-Instruct by Hugging Face
+(Apache License 2.0), the model of lesson 09.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ FILE = Path(__file__).parent / "lessons" / "trained.npz"
 
 
 class Trained(NamedTuple):
-    """What four heads of a trained model make of a sentence, and one layer's scores of a text.
+    """Four heads of a trained model on a sentence, and one layer's scores on a text.
 
     The sentence has L words and each head d = 64 components. Everything is float32, and read-only.
     """
 
     words: tuple[str, ...]  # the sentence's L words
-    heads: dict[str, tuple[int, int]]  # what each of the four heads does: its (layer, head)
+    heads: dict[str, tuple[int, int]]  # the role of each of the four heads: its (layer, head)
     plain_query: NDArray  # (4, L, d), before rotation
     plain_key: NDArray  # (4, L, d)
     query: NDArray  # (4, L, d), rotated

@@ -154,7 +154,7 @@ def _findings_on_rest(rest: Attempt, first: Finding) -> list[Finding]:
         named = rest.table.variants_of(first.id)
         shapes = [_shape(each.predict(one.trial.case).value) for each in named]
         if way is None or way[0] != "shape" or _shape(one.seen.value) in shapes:
-            return []  # numbers alone add nothing
+            return []  # only numbers, which add nothing
     if found[0].label == "error" and not found[0].text and not first.id:
         return []
     if found[0].label == "raises":

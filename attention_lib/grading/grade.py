@@ -231,7 +231,7 @@ def table(most: dict[str, float], results: list[Result]) -> str:
 
 
 def summary(results: list[Result]) -> str:
-    """Return one line with the number of hand-ins, and whoever or whatever needs attention."""
+    """Return one line with the number of hand-ins, and everything that needs attention."""
     failed = [shown_name(result.student) for result in results if result.failed]
     waiting = Counter(
         name for result in results for name, own in result.points.items() if own is None

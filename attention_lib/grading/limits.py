@@ -86,6 +86,6 @@ PAGE_WALL_SECONDS = 240.0  # after this, its process is killed
 
 # Batch: workers, backups, progress.
 ALONE_SECONDS = 120.0  # total time for rerunning timed-out submissions
-ALONE_RUN_SECONDS = 30.0  # for one rerun, or its share of what is left
+ALONE_RUN_SECONDS = 30.0  # for one rerun, or its share of the remaining time
 PROGRESS_LINE_SECONDS = 60.0  # between two progress lines, if there is no terminal
 BACKUPS = 10  # of the gradebook, in addition to the last one of each day

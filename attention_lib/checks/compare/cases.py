@@ -30,7 +30,7 @@ class Expected:
     dtype: Any  # of NumPy or, for a tensor, of torch
     scalar: bool
     device: Any = None  # for a tensor
-    may_be_wider: bool = False  # whether a wider floating dtype is right as well
+    may_be_wider: bool = False  # whether a wider floating dtype is also right
 
 
 @dataclass(frozen=True)

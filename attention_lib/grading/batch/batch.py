@@ -1,7 +1,7 @@
 """Run a batch: give submissions to workers, and their results to the recorder.
 
-Workers run notebooks and write feedback pages. This process gives out the work. It alone writes
-the gradebook, one student after the other.
+Workers run notebooks and write feedback pages. This process gives out the work. Only this process
+writes the gradebook, one student after the other.
 """
 
 from __future__ import annotations

@@ -168,7 +168,7 @@ def save_grades(
                 none = unchanged and not is_task(cell)
                 _entry(comments, cell).auto_comment = "No response." if none else None
         gradebook.db.flush()
-        gradebook.db.refresh(work, ["score"])
+        gradebook.db.refresh(work, ["score"])  # the database computes it from the grades
         late = work.assignment.total_seconds_late
         penalty = late_penalty(student, work.score, late) if late > 0 else None
         work.late_submission_penalty = penalty and min(max(penalty, 0), work.score)

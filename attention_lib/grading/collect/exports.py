@@ -223,7 +223,7 @@ def _common_folder(paths: list[str]) -> str:
 
 @contextlib.contextmanager
 def open_export(path: Path) -> Iterator[Export]:
-    """Open an export, even if it was packed once more into a folder or an archive.
+    """Open an export, even if it is inside another folder or archive.
 
     Raises
     ------

@@ -174,6 +174,7 @@ def begin(shell: Shell, settings: Settings, channel: int) -> None:
     if student == 0:
         with _exit_afterwards():
             live(shell, settings, channel, address_bytes)
+    # The supervisor only knows the PID of this process, so forward its interrupts.
     signal.signal(signal.SIGINT, lambda *_: os.kill(student, signal.SIGINT))
     # PID 1 adopts orphans, so it also has to reap them.
     while True:
@@ -184,6 +185,8 @@ def begin(shell: Shell, settings: Settings, channel: int) -> None:
 
 def _cover_folders(settings: Settings) -> None:
     """Mount empty file systems over folders where files and processes of others could be seen."""
+    # A mount namespace of its own: the supervisor stays in the old one, and still reads /proc
+    # there.
     kernel.unshare(Clone.CLONE_NEWNS)
     _cover_tmp(settings)
     size, files = settings.shared_memory_bytes, settings.folder_files
@@ -211,7 +214,7 @@ def live(shell: Shell, settings: Settings, channel: int, address_bytes: int) -> 
     """Close all descriptors but the channel, apply limits, drop privileges, then serve requests."""
     os.dup2(channel, CHANNEL_DESCRIPTOR)
     with _failure_reported(CHANNEL_DESCRIPTOR):
-        os.setsid()
+        os.setsid()  # its own session: the scheduler shares CPU time by sessions
         os.closerange(CHANNEL_DESCRIPTOR + 1, DESCRIPTORS)
         null = os.open("/dev/null", os.O_RDWR)
         for number in range(CHANNEL_DESCRIPTOR):

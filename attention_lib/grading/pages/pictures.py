@@ -55,7 +55,7 @@ class LeaveOutPictures(Preprocessor):
 
 
 def leave_out_pictures(cleaned: str, budget: Budget) -> str:
-    """Return clean HTML with a sentence in place of each picture that is too large."""
+    """Return clean HTML, with each picture that is too large replaced by a sentence."""
 
     def shown(tag: re.Match[str]) -> str:
         try:

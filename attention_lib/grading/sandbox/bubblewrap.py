@@ -38,6 +38,7 @@ def bubblewrap_arguments(files: Mapping[str, int], hidden: Iterable[Path] = ()) 
         Folders and files that must not be visible.
     """
     arguments = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"]
+    # A new session has no terminal, so no code in it can type into the grader's.
     arguments += ["--unshare-cgroup-try", "--new-session", "--hostname", "sandbox"]
     if os.geteuid() == 0:  # the fork server becomes nobody before it serves a submission
         for capability in ("CAP_SETUID", "CAP_SETGID"):

@@ -97,6 +97,7 @@ class Sandbox:
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the server
         with contextlib.ExitStack() as stack, server_end:
             files = _files_in_memory(visible_library(lesson), stack)
+            # With -P, Python does not search the working folder for modules.
             python = [sys.executable, "-P", "-m", "attention_lib.grading.inside"]
             serve = ["serve", str(server_end.fileno()), settings]
             self._process = subprocess.Popen(
