@@ -43,14 +43,14 @@ STORY = "Once upon a time there was a little girl who"
 FAULTS = ["right", "nothing rotated", "keys not rotated", "no 1/√d"]
 SETUP = """\
 from attention_lib import plots
-from attention_lib.model import _Said
+from attention_lib.model import _Continuation
 
 losses = {fault: loss for fault, (loss, _) in FAULTS.items()}
 texts = {fault: text for fault, (_, text) in FAULTS.items()}
 
 
 def tell(temperature, p):
-    return _Said(STORY, SAID, "")"""
+    return _Continuation(STORY, SAID, "")"""
 
 
 def notebook_pages() -> dict[str, str]:
