@@ -44,9 +44,7 @@ class Contents:
     name: str  # of the notebook, as the student named it
     notebook: bytes
     files: dict[str, bytes]
-    left_out: list[str] = field(
-        default_factory=list
-    )  # what is not taken, with the reason if it is odd
+    left_out: list[str] = field(default_factory=list)  # files left out, with the reason if unusual
     remarks: list[str] = field(default_factory=list)  # about the notebook
     foreseen: list[str] = field(default_factory=list)  # remarks that grading also makes
     late: bool = False  # as the platform marks it

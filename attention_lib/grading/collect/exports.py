@@ -91,9 +91,7 @@ def read_name(path: str, on_canvas: bool | None = None) -> File:
     """Read a path in an export of either platform, or of the given one, or raise NotCollected."""
     match = None if on_canvas else MOODLE.match(path)
     if match:
-        if (
-            path.partition("/")[0].count(MOODLES_MARK) > 1
-        ):  # one of them is in a name that was chosen
+        if path.partition("/")[0].count(MOODLES_MARK) > 1:  # the student chose one of them
             raise NotCollected("its name can be read as that of two students; rename it")
         own_name = path[match.end() :].removeprefix("/")
         if match["plugin"] != "file" or not own_name:

@@ -80,9 +80,7 @@ def _show_grade(cell: NotebookNode, grades: dict[str, Any], comments: dict[str, 
         grade = grades[mark["grade_id"]]
         mark["score"], mark["points"] = grade.score, grade.max_score
         is_blank = grade.auto_score == 0 and grade.manual_score is None
-        mark["blank"] = (
-            is_solution(cell) and is_blank
-        )  # graded without a check, as it was given out
+        mark["blank"] = is_solution(cell) and is_blank  # graded without a check, and unchanged
         mark["unmarked"] = grade.auto_score is None and grade.manual_score is None
         mark["in_doubt"] = grade.manual_score is not None and bool(grade.needs_manual_grade)
 
