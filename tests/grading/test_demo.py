@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import zipfile
+from multiprocessing import forkserver
 
 import pytest
 
@@ -35,6 +36,7 @@ def shown(tmp_path_factory):
     def stop(_):
         raise KeyboardInterrupt
 
+    forkserver._forkserver._stop()  # one that another test started knows that test's class
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(root)
         patch.setenv(CLASS, "autumn")
