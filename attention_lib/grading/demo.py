@@ -108,7 +108,7 @@ def show() -> None:
     export = course.shown(archive)
     _run(release.main, [LESSON], "release", LESSON)
     hand_in(course, archive)
-    print(f"\nEight students hand in, and Canvas exports {export}. It holds, of")
+    print(f"\nEight students hand in, and Canvas exports {export}. It holds, from each:")
     for student in STUDENTS:
         print(f"  {student.id:5} {student.shows}")
     _run(collect.main, [LESSON, "--from", export], "collect", LESSON, FROM=export)
