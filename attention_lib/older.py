@@ -1,4 +1,4 @@
-"""Detect that an answer is older than the newest cell that defines it, as after a SyntaxError."""
+"""Detect that an answer is older than the newest cell for it, as after a SyntaxError or a typo."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def why_older(name: str, answer: Any) -> str:
     if (shell := _shell()) is None:
         return ""
     defines = re.compile(rf"^def {re.escape(name)}\b", re.MULTILINE)
-    *older, newest = ["", *(cell for cell in shell.user_ns.get("In", ()) if defines.search(cell))]
+    cells = ["", *shell.user_ns.get("In", ())]
+    *older, newest = ["", *filter(defines.search, cells)]
     old = f"What is there is an older {name}: "
     try:
         compile(shell.transform_cell(newest), "<cell>", "exec", FLAGS, dont_inherit=True)
@@ -33,6 +34,27 @@ def why_older(name: str, answer: Any) -> str:
     own = "".join(linecache.getlines(code.co_filename)).strip() if code else ""
     if own and own in (cell.strip() for cell in older) and own != newest.strip():
         return f"The newest cell with def {name} stopped above it. {old}run that cell to its end, then this one."
+    place = max(number for number, cell in enumerate(cells) if cell == newest)
+    other = _other_name(name, newest, cells[place + 1 :])
+    if other and getattr(answer, "__name__", name) == name:
+        return (
+            f"A cell that you ran since defines {other}; what is checked is an older {name}. "
+            f"Rename it to {name}, run that cell, then this one."
+        )
+    return ""
+
+
+def _other_name(name: str, cell: str, later: list[str]) -> str:
+    """Return the similar name that replaces the name in the cell's first lines later, or "".
+
+    A name that contains it, such as softmax2, is probably meant as it is.
+    """
+    lines = set(filter(None, cell.splitlines()))
+    for one in reversed(later):
+        other = near_name(name, [one])
+        defined = re.search(rf"^(def )?{other}\b.*", one, re.MULTILINE)
+        if other and name not in other and defined and defined[0].replace(other, name) in lines:
+            return other
     return ""
 
 

@@ -44,6 +44,7 @@ def answer_after(monkeypatch):
         (RIGHT.replace("-1):", "-1)"), "line 2 is no Python (SyntaxError"),
         (f"```python\n{RIGHT}```", "delete lines 1 and 6, Markdown's marks"),
         ("missing\n" + RIGHT, "stopped above it"),
+        (RIGHT.replace("softmax", "sofmax").replace("e.sum", "e.max"), "Rename it to softmax"),
     ],
 )
 def test_an_older_answer_is_not_judged(answer_after, newest, said, capsys):
@@ -52,7 +53,18 @@ def test_an_older_answer_is_not_judged(answer_after, newest, said, capsys):
     assert said in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("cells", [(RIGHT,), ("def softmax(", RIGHT), (RIGHT, RIGHT + "x = 1\n")])
+@pytest.mark.parametrize(
+    "cells",
+    [
+        (RIGHT,),
+        ("def softmax(", RIGHT),
+        (RIGHT, RIGHT + "x = 1\n"),
+        (RIGHT, RIGHT.replace("softmax", "softmax2")),
+        (RIGHT, "def softmix(scores, weight):\n    return softmax(scores) * weight\n"),
+        (RIGHT.replace("softmax", "sofmax"), RIGHT),
+        (RIGHT, RIGHT.replace("softmax", "sofmax"), "softmax = sofmax"),
+    ],
+)
 def test_the_newest_answer_is_judged(answer_after, cells, capsys):
     check("softmax", answer_after(*cells))
     assert "softmax: right" in capsys.readouterr().out
@@ -61,5 +73,5 @@ def test_the_newest_answer_is_judged(answer_after, cells, capsys):
 def test_an_answer_under_nearly_its_name_is_named(answer_after, capsys):
     stub = "def softmax(scores, axis=-1):\n    raise NotImplementedError()\n"
     with pytest.raises(CheckFailed):
-        check("softmax", answer_after(stub, RIGHT.replace("softmax", "sofmax")))
+        check("softmax", answer_after(stub, RIGHT.replace("softmax(scores", "sofmax(x")))
     assert "A cell defines sofmax instead of softmax: rename it" in capsys.readouterr().out
