@@ -162,7 +162,7 @@ def solution(name: str = "", *, library: bool = False) -> None:
 
 
 def progress(lesson: str | None = None) -> None:
-    """Show your progress: exercises solved, points, what is next, and known mistakes met.
+    """Show your progress: exercises solved, points, what is next, and what is still wrong.
 
     The results of `check` are saved in ``learn/.progress.json``, next to your own copies of the
     lessons, and nowhere else. Delete that file to start from zero.

@@ -49,6 +49,7 @@ class Tried:
 
     checks: int = 0
     solved: str = ""  # the day, as 2026-11-22
+    broken: str = ""  # the day of the last check, if it was not right after one that was
     mistakes: dict[str, int] = field(default_factory=dict)  # how often, by id
 
 
@@ -61,9 +62,10 @@ class Record:
     day: str = ""
 
     def add(self, check: Check) -> None:
-        """Count one check. A solved exercise stays solved if a later answer is wrong."""
+        """Count one check. An exercise solved is broken until its next right answer."""
         tried = self.exercises.setdefault(check.exercise, Tried())
         tried.checks += 1
+        tried.broken = check.day if tried.solved and not check.right else ""
         if check.right:
             tried.solved = tried.solved or check.day
         elif check.mistake:
@@ -156,7 +158,12 @@ def _read(path: Path) -> tuple[Record, bool]:
         return Record(), True
     content = _dict(found)
     exercises = {
-        name: Tried(_count(tried.get("checks")), _text(tried.get("solved")), counts)
+        name: Tried(
+            _count(tried.get("checks")),
+            _text(tried.get("solved")),
+            _text(tried.get("broken")),
+            counts,
+        )
         for name, entry in _dict(content.get("exercises")).items()
         if (tried := _dict(entry)) or entry == {}
         for counts in [{id: _count(n) for id, n in _dict(tried.get("mistakes")).items()}]

@@ -11,7 +11,7 @@ from attention_lib.checks.show.panel import COLORS, panel, with_code
 from attention_lib.exercises import EXERCISES
 from attention_lib.exercises.ids import current_id
 from attention_lib.lessons import LESSONS
-from attention_lib.record import Record
+from attention_lib.record import Record, Tried
 
 __all__ = ["Count", "as_html", "as_text", "count", "lesson_to_open", "next_exercise", "sentences"]
 
@@ -71,7 +71,10 @@ def lesson_to_open(record: Record) -> str:
 
 
 def sentences(record: Record, lesson: str) -> list[str]:
-    """Return sentences: what is solved in a lesson, the last check, what is next, and mistakes met."""
+    """Return sentences: what is solved in a lesson, the last check, what is next, what is wrong.
+
+    What is wrong are answers once right, and known mistakes met in exercises that are not solved.
+    """
     here = count(record, lesson)
     words = f"; {here.in_words} more for answers in words, which a person reads"
     told = [f"Lesson {lesson}: {here}{words if here.in_words else ''}."]
@@ -85,9 +88,12 @@ def sentences(record: Record, lesson: str) -> list[str]:
     else:
         told.append(f"Next: {following.name}, in lesson {following.lesson}.")
     for exercise in EXERCISES.values():
-        if exercise.lesson == lesson and exercise.name in record.exercises:
+        tried = record.exercises.get(exercise.name)
+        if tried and exercise.lesson == lesson and not _is_solved(record, exercise):
+            if tried.broken:
+                told.append(f"{exercise.name}: solved earlier, not right at the last check.")
             met: Counter[str] = Counter()
-            for id, times in record.exercises[exercise.name].mistakes.items():
+            for id, times in tried.mistakes.items():
                 met[current_id(f"{exercise.name}-{id}").partition("-")[2]] += times
             told += [
                 f"A known mistake met in {exercise.name}{_times_text(met[one.id])}: {one.sentence}"
@@ -125,7 +131,9 @@ def as_html(record: Record, lesson: str, where: str) -> str:
 
 
 def _is_solved(record: Record, exercise: Exercise) -> bool:
-    return exercise.name in record.exercises and bool(record.exercises[exercise.name].solved)
+    """Tell whether the last check of an exercise was right."""
+    tried = record.exercises.get(exercise.name, Tried())
+    return bool(tried.solved) and not tried.broken
 
 
 def _times_text(number: int) -> str:

@@ -59,11 +59,19 @@ def test_checks_of_a_learner_are_there_after_a_restart(learn_folder, capsys):
     capsys.readouterr()
     progress()
     text = capsys.readouterr().out
-    assert f"Lesson 01_softmax: {ONE_SOLVED}, 3 of {FIRST.of_points} points; 2 more" in text
+    assert f"Lesson 01_softmax: {FIRST}; 2 more" in text
     assert "Your last check was of softmax, today." in text
-    assert "Next in this lesson: normalize_by_sum." in text
+    assert "softmax: solved earlier, not right at the last check." in text
     assert "A known mistake met in softmax, 2 times: " in text
     assert "the sum must run along axis only" in text
+    check("softmax", right)
+    restarted()
+    progress()
+    text = capsys.readouterr().out
+    assert f"Lesson 01_softmax: {ONE_SOLVED}, 3 of {FIRST.of_points} points; 2 more" in text
+    assert "Next in this lesson: normalize_by_sum." in text
+    assert "solved earlier" not in text
+    assert "A known mistake" not in text
     assert "Kept in learn/.progress.json, on this machine only." in text
     assert {path.name for path in learn_folder.iterdir()} <= {FILE, f"{FILE}.lock", RELEASES}
 
