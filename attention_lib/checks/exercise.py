@@ -181,6 +181,13 @@ class Exercise:
     rubric: tuple[tuple[float, str], ...] = ()
     lesson: str = ""
 
+    def __post_init__(self) -> None:
+        for name in ("hints", "mistakes", "probes", "remarks", "built_on", "rubric"):
+            if not isinstance(getattr(self, name), tuple):
+                raise TypeError(
+                    f"{self.name}: {name} must be a tuple; one of a single entry ends in a comma."
+                )
+
     def __repr__(self) -> str:
         """Return only the name, without hints, mistakes and rubric."""
         return f"<Exercise {self.name}>"

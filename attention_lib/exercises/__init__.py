@@ -16,6 +16,8 @@ def _listed(lesson: str) -> Iterator[Exercise]:
     folder = f"{__name__}.{module_of(lesson)}"
     for name in importlib.import_module(folder).EXERCISES:
         exercise = importlib.import_module(f"{folder}.{name}").EXERCISE
+        if exercise.name != name:
+            raise ValueError(f"{folder}.{name}: its exercise has the name {exercise.name!r}.")
         yield dataclasses.replace(exercise, lesson=lesson)
 
 

@@ -1,10 +1,13 @@
 """An exercise as the checks use it."""
 
+import dataclasses
+
 import pytest
 
 from attention_lib.checks.compare.cases import cases_of
 from attention_lib.checks.exercise import known_mistakes
-from attention_lib.exercises import EXERCISES
+from attention_lib.exercises import EXERCISES, _listed
+from attention_lib.exercises.scaling import entropy
 
 FUNCTIONS = [exercise for exercise in EXERCISES.values() if exercise.kind == "function"]
 
@@ -37,3 +40,15 @@ def test_parameters_of_a_kernel_are_those_of_its_launch():
 def test_table_of_mistakes_with_a_wrong_id_is_refused(table, measured, said):
     with pytest.raises(ValueError, match=said):
         known_mistakes(*table, measured=measured)
+
+
+def test_one_hint_without_a_comma_is_refused():
+    with pytest.raises(TypeError, match="entropy: hints must be a tuple"):
+        dataclasses.replace(EXERCISES["entropy"], hints="Use np.log.")
+
+
+def test_a_name_that_is_not_the_modules_is_refused(monkeypatch):
+    other = dataclasses.replace(EXERCISES["entropy"], name="entropi")
+    monkeypatch.setattr(entropy, "EXERCISE", other)
+    with pytest.raises(ValueError, match="scaling.entropy: its exercise has the name 'entropi'"):
+        list(_listed("03_scaling"))
