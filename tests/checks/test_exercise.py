@@ -50,5 +50,5 @@ def test_one_hint_without_a_comma_is_refused():
 def test_a_name_that_is_not_the_modules_is_refused(monkeypatch):
     other = dataclasses.replace(EXERCISES["entropy"], name="entropi")
     monkeypatch.setattr(entropy, "EXERCISE", other)
-    with pytest.raises(ValueError, match="scaling.entropy: its exercise has the name 'entropi'"):
+    with pytest.raises(ValueError, match=r"scaling\.entropy: its exercise has the name 'entropi'"):
         list(_listed("03_scaling"))
