@@ -21,6 +21,34 @@ def test_wrong_answer_raises_with_the_sentence():
         check("softmax", lambda scores, axis=-1: np.exp(scores) / np.exp(scores).sum())
 
 
+BUILT_ON_LOG_SOFTMAX = """
+def log_softmax(scores, axis=-1):
+    return np.log(stable_softmax(scores, axis))
+def cross_entropy(scores, targets):
+    return -np.take_along_axis(log_softmax(scores), targets[..., None], -1).mean()
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "blamed"),
+    [
+        ("", "", True),
+        ("-np.take", "np.take", False),
+        ("(log_softmax(scores)", "(lib.log_softmax(scores)", False),
+        ("    return -np", "    scores -= 1\n    return -np", False),
+    ],
+)
+def test_a_wrong_answer_built_on_a_wrong_one_is_told_which(old, new, blamed, capsys):
+    names = {"np": np, "lib": attention_lib, "stable_softmax": attention_lib.stable_softmax}
+    exec(BUILT_ON_LOG_SOFTMAX.replace(old, new), names)
+    before = names["log_softmax"]
+    with pytest.raises(CheckFailed):
+        check("cross_entropy", names["cross_entropy"])
+    told = "Right with our log_softmax in place of yours: the fault is in your log_softmax."
+    assert (told in capsys.readouterr().out) is blamed
+    assert names["log_softmax"] is before
+
+
 @pytest.mark.parametrize(
     ("call", "said"),
     [
