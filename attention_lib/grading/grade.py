@@ -70,7 +70,7 @@ def grade(
     from attention_lib.grading.batch.batch import Batch, Watch
     from attention_lib.grading.batch.cluster import ClusterWorkers
     from attention_lib.grading.batch.planning import Plan
-    from attention_lib.grading.release import release
+    from attention_lib.grading.release import release_once
     from attention_lib.grading.report.findings import points_of_lesson
 
     roster = read_roster(course)
@@ -84,8 +84,7 @@ def grade(
         students = _students_named(course, lesson, only, students, roster)
     with warnings.catch_warnings(), Journal(course.journal(lesson)) as journal:
         warnings.simplefilter("ignore")  # SQLAlchemy warns about nbgrader's queries
-        if not _is_released(course, lesson):
-            release(course, [lesson])
+        release_once(course, lesson)
         with course.gradebook() as gradebook:
             if roster is not None:
                 roster.enroll(gradebook)
@@ -138,19 +137,6 @@ def _students_named(
         there = course.shown(course.submission(lesson, "STUDENT").parent.parent)
         raise CourseError(f"{there} has no student {name!r} with {lesson}.{meant}")
     return sorted(set(names))
-
-
-def _is_released(course: Course, lesson: str) -> bool:
-    from nbgrader.api import MissingEntry
-
-    if not (course.source(lesson).is_file() and course.released(lesson).is_file()):
-        return False
-    with course.gradebook() as gradebook:
-        try:
-            gradebook.find_notebook(lesson, lesson)
-        except MissingEntry:
-            return False
-    return True
 
 
 def _result_for(

@@ -75,6 +75,25 @@ def release(
     return [_note_on_marks(course, found) for found in changes.values()]
 
 
+def release_once(course: Course, lesson: str) -> None:
+    """Release a lesson that has no notebooks or is not in the gradebook yet."""
+    if not _is_released(course, lesson):
+        release(course, [course.require(lesson)])
+
+
+def _is_released(course: Course, lesson: str) -> bool:
+    from nbgrader.api import MissingEntry
+
+    if not (course.source(lesson).is_file() and course.released(lesson).is_file()):
+        return False
+    with course.gradebook() as gradebook:
+        try:
+            gradebook.find_notebook(lesson, lesson)
+        except MissingEntry:
+            return False
+    return True
+
+
 @contextlib.contextmanager
 def _other_files_kept(folder: Path) -> Iterator[None]:
     """Let nbgrader replace a folder, which it deletes first, and put back all files it does not write."""

@@ -96,7 +96,14 @@ def test_validate_names_the_cells_that_fail_and_finds_the_solution_right(room):
     assert told.endswith("\nSuccess! Your notebook passes all the tests.\n")
 
 
-def test_grade_releases_first_where_nobody_has(room, tmp_path, monkeypatch, capsys):
+RELEASES = {
+    "make grade": ["attention_lib.grading.grade", LESSON, "--jobs", "0"],
+    "autograde": ["nbgrader", "autograde", LESSON],
+}
+
+
+@pytest.mark.parametrize("command", RELEASES.values(), ids=list(RELEASES))
+def test_grading_releases_first_where_nobody_has(room, tmp_path, command):
     shutil.copytree(room.course.root, tmp_path / "course")
     course = Course(tmp_path / "course")
     room = Classroom(course, LESSON)
@@ -106,11 +113,9 @@ def test_grade_releases_first_where_nobody_has(room, tmp_path, monkeypatch, caps
     notebook.cells = notebook.cells[: notebook.cells.index(cell_of(notebook, f"check_{name}"))]
     shutil.rmtree(course.root / "classroom")
     room.hand_in("cy", notebook)
-    monkeypatch.chdir(course.root)
-    assert main([LESSON, "--jobs", "0"]) == 0
-    told = capsys.readouterr().out
-    line = next(line for line in told.splitlines() if line.startswith("cy "))
-    assert line.split()[1] == f"{room.most[name]}"
+    python(course, "-m", *command)
+    with course.gradebook() as gradebook:
+        assert gradebook.find_submission(LESSON, "cy").score == room.most[name]
 
 
 def test_the_gradebook_can_be_upgraded(room):

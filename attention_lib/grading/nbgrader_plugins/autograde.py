@@ -23,7 +23,7 @@ from traitlets import Bool, Float, default
 from traitlets.config import LoggingConfigurable
 
 from attention_lib.grading import limits
-from attention_lib.grading.classroom.course import UNNAMED, class_folder
+from attention_lib.grading.classroom.course import UNNAMED, Course, CourseError, class_folder
 from attention_lib.grading.classroom.gradebook import bring_hidden_checks, save_grades
 from attention_lib.grading.intake.submission import (
     SECRET_FILE,
@@ -38,6 +38,7 @@ from attention_lib.grading.judge.built_on import model_answers
 from attention_lib.grading.judge.execution import draw_seed, put_into, run_notebook
 from attention_lib.grading.judge.task import Ran, Task
 from attention_lib.grading.nbgrader_plugins.exchange import exchange_records
+from attention_lib.grading.release import release_once
 from attention_lib.grading.sandbox.errors import NoSandbox
 from attention_lib.grading.sandbox.host import missing_protection, require_sandbox
 
@@ -251,6 +252,10 @@ class EntryPoint(NotebookExporter):
 def _grade_in_place_of(autograde: Autograde) -> None:
     course = autograde.coursedir
     folders, autograde.assignments = list(autograde.assignments), {}
+    try:
+        release_once(Course(Path(course.root)), course.assignment_id)
+    except CourseError as refusal:
+        raise NbGraderException(str(refusal)) from None
     with Gradebook(course.db_url, course.course_id or UNNAMED) as gradebook:
         own = AutogradeSubmissions(gradebook, coursedir=course, parent=autograde.parent)
         own.force, own.create_student = autograde.force, autograde.create_student
