@@ -43,7 +43,7 @@ from attention_lib.grading.judge.checking import (
     checked_exercise,
     error_output,
 )
-from attention_lib.grading.judge.missing import why_missing
+from attention_lib.grading.judge.missing import why_missing, why_unattempted
 from attention_lib.grading.judge.own_tests import is_own_test, scored
 from attention_lib.grading.judge.task import Ran, Task
 from attention_lib.grading.sandbox.errors import SessionEnded
@@ -72,9 +72,9 @@ def run_notebook(task: Task) -> Ran:
 
     Of the lesson's own cells, only those tagged `setup` are run. After a NameError, the submission
     is rerun with all of them. If an answer fails and depends on another one that failed, it is
-    rerun with the model answer for that one. Of this rerun, only the result *right* is used; cells
-    that were stopped, or that ended Python, are left out. A teacher's own tests run last. All runs
-    share one deadline.
+    rerun with the model answer for that one. Of this rerun, only the result *right* is used; other
+    cells that were stopped, or that ended Python, are left out. A teacher's own tests run last. All
+    runs share one deadline.
 
     Raises
     ------
@@ -102,6 +102,8 @@ def run_notebook(task: Task) -> Ran:
             log.debug("running with the model answers of %s for %s", ours, names)
             changed = with_model_answers(notebook, {n: task.answers[n] for n in ours}, names)
             with_ours = cells | {cell.id for cell in changed.cells if cell.id.startswith(OURS)}
+            answers = [c for c in code if _is_the_students(c) and bound_names(c.source) & {*names}]
+            with_ours |= {cell.id for cell in answers}  # the failed one may have stopped them
             again = _run_and_check(changed, with_ours, setup, task, deadline)
             right = set(right_exercises(changed, again.outputs))
             for cell in notebook.cells:
@@ -346,7 +348,13 @@ def _check(
 ) -> list[dict[str, Any]]:
     cells = [cell for cell in notebook.cells if cell.cell_type == "code" and _is_the_students(cell)]
     why = functools.partial(why_missing, name, cells, ran.outputs)
-    return check_answer(EXERCISES[name], session, task.seed, why, task.forbidden_costs)
+    outputs = check_answer(EXERCISES[name], session, task.seed, why, task.forbidden_costs)
+    verdict = outputs[0].get("metadata", {}).get("attention_lib", {})
+    if verdict.get("outcome") == "unattempted" and not verdict.get("awaits"):
+        reason = why_unattempted(name, cells, ran.outputs)
+        if reason:
+            return [error_output("NameError", f"{name} has no answer: {reason}.")]
+    return outputs
 
 
 def _is_the_students(cell: NotebookNode) -> bool:

@@ -21,12 +21,9 @@ Outputs = Mapping[str, Sequence[Mapping[str, Any]]]  # by cell id
 
 def why_missing(name: str, cells: Sequence[NotebookNode], outputs: Outputs) -> str:
     """Return the reason why no cell of the student's has bound `name`, as the end of a sentence."""
-    binds = re.compile(rf"\b(?:def|class)\s+{name}\b|\b{name}\b[^=\n()]*=(?!=)")
-    binding = [cell for cell in cells if binds.search(cell.source)]
-    for cell in reversed(binding):
-        for output in reversed(outputs.get(cell.id, [])):
-            if output["output_type"] == "error":
-                return _reason_from_error(str(output["ename"]), str(output["evalue"]), cell.source)
+    binding = _binding(name, cells)
+    if reason := _reason_from_outputs(binding, outputs):
+        return reason
     if any(cell.id not in outputs for cell in binding):
         return "the cell that defines it is below its check, or was not run"
     if binding:
@@ -37,6 +34,28 @@ def why_missing(name: str, cells: Sequence[NotebookNode], outputs: Outputs) -> s
     if other := near_name(name, [cell.source for cell in cells]):
         return f"a cell defines {other[:60]} instead of {name}"
     return "no cell defines it"
+
+
+def why_unattempted(name: str, cells: Sequence[NotebookNode], outputs: Outputs) -> str:
+    """Return why `name` is still the placeholder although a cell answers it, or "" if none does."""
+    if reason := _reason_from_outputs(_binding(name, cells), outputs):
+        return reason
+    other = near_name(name, [cell.source for cell in cells])
+    return other and f"a cell defines {other[:60]} instead of {name}"
+
+
+def _binding(name: str, cells: Sequence[NotebookNode]) -> list[NotebookNode]:
+    binds = re.compile(rf"\b(?:def|class)\s+{name}\b|\b{name}\b[^=\n()]*=(?!=)")
+    return [cell for cell in cells if binds.search(cell.source)]
+
+
+def _reason_from_outputs(binding: Sequence[NotebookNode], outputs: Outputs) -> str:
+    """Return the last error of these cells, unless a placeholder raised it, or ""."""
+    for cell in reversed(binding):
+        for output in reversed(outputs.get(cell.id, [])):
+            if output["output_type"] == "error" and output["ename"] != "NotImplementedError":
+                return _reason_from_error(str(output["ename"]), str(output["evalue"]), cell.source)
+    return ""
 
 
 def _is_answer_cell(cell: NotebookNode, name: str) -> bool:

@@ -5,6 +5,7 @@ from nbformat import writes
 from nbformat.v4 import new_code_cell, new_notebook
 
 from attention_lib.exercises import EXERCISES
+from attention_lib.grading import limits
 from attention_lib.grading.judge.built_on import model_answers
 from attention_lib.grading.judge.execution import put_into, run_notebook
 from attention_lib.grading.judge.task import Task
@@ -39,14 +40,14 @@ def answer_cell(name, source):
     return new_code_cell(source, id=f"answer_{name}", metadata={"nbgrader": marks})
 
 
-def checked(attention, self_attention):
+def checked(first, second, lesson=LESSON, names=("attention", "self_attention")):
     """Return the check cells of the two exercises as they are shown."""
     cells = [new_code_cell(IMPORTS, id="added-0")]
-    for name, source in {"attention": attention, "self_attention": self_attention}.items():
+    for name, source in zip(names, (first, second), strict=True):
         cells += [answer_cell(name, source), check_cell(name)]
     notebook = new_notebook(cells=cells)
-    answers = model_answers(LESSON)
-    task = Task(LESSON, writes(notebook), {}, seed=3, cell_seconds=1.0, answers=answers)
+    answers = model_answers(lesson)
+    task = Task(lesson, writes(notebook), {}, seed=3, cell_seconds=1.0, answers=answers)
     put_into(notebook, run_notebook(task))
     return notebook.cells[2], notebook.cells[4]
 
@@ -70,6 +71,30 @@ def test_right_answer_built_on_a_wrong_one_is_right_and_says_with_whose(attentio
     assert output.metadata.attention_lib["ours"] == ["attention"]
     assert "right with ours in place of your attention" in output.data["text/plain"]
     assert "secret" not in str(output)
+
+
+STUDY = "study_weights = None\nstudy_weights = softmax(np.array([2.0, 4.0, 4.0]))"
+
+
+def test_value_whose_cell_a_wrong_function_stopped_is_right_with_ours(monkeypatch):
+    monkeypatch.setattr(limits, "CHECK_SECONDS", 1.0)
+    softmax = "def softmax(scores, axis=-1):\n    while True: pass"
+    first, second = checked(softmax, STUDY, "01_softmax", ("softmax", "study_weights"))
+    assert errors(first)
+    assert second.outputs[0].metadata.attention_lib["ours"] == ["softmax"]
+
+
+UNANSWERED = {
+    "study_weights = None\nwhile True: pass": "study_weights has no answer: its cell did not end.",
+    "study_weights = None\nstudy_weight = np.ones(3)": "a cell defines study_weight instead of",
+    "study_weights = None\nraise NotImplementedError()": "'outcome': 'unattempted'",
+}
+
+
+@pytest.mark.parametrize("source", UNANSWERED)
+def test_placeholder_says_not_attempted_only_if_no_cell_answers_it(source):
+    _, second = checked("", source, "01_softmax", ("softmax", "study_weights"))
+    assert UNANSWERED[source] in str(second.outputs)
 
 
 def test_what_else_a_wrong_answers_cell_defines_is_there_with_ours():
