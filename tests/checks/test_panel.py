@@ -137,6 +137,11 @@ def test_edit_stands_folded_below_the_fault_and_last_in_plain_text():
     assert headline(report) == "softmax: not right yet. The axis is wrong."
 
 
+def test_a_wrong_shape_is_named_beside_the_numbers():
+    text = as_text(verdict(lambda scores, axis=-1: np.array([scores.sum()]), "logsumexp"))
+    assert "wrong:\n    the shape: (1,), where () is right" in text
+
+
 @pytest.mark.parametrize("by", [1e-6, 1e-9])
 def test_arrays_that_print_alike_are_written_with_the_digits_that_tell_them_apart(by):
     report = verdict(lambda scores, axis=-1: right(scores, axis) * (1 + by))

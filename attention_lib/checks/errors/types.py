@@ -102,6 +102,10 @@ def foreign_words(error: BaseException, line: FailingLine) -> Explanation:
             return f"`{word}` is a word of torch: in NumPy it is {OF_TORCH[word]}.", "torch"
         if is_tensor(value) and word in OF_NUMPY:
             return f"`{word}` is a word of NumPy: in torch it is {OF_NUMPY[word]}."
+        if getattr(owner, "attr", "") == word and "Did you mean" not in str(error):
+            has_names = isinstance(value, types.ModuleType) or of_numpy or is_tensor(value)
+            if has_names and (near := _nearest(word, dir(value))):
+                return f"There is no `{word}`: is `{near}` meant?"
         if value is np and getattr(owner, "attr", "") == word:
             return f"NumPy has no function `{word}`: is it one of yours, or of an earlier lesson?"
     viewed = "view() takes" in str(error) or ("view" in str(error) and "data type" in str(error))

@@ -229,6 +229,9 @@ def _results(one: Comparison) -> Iterator[Detail]:
         values = right.values if right.device else right.values.astype(right.dtype)
         label = _label_of(f"right is{which}", values, right.dtype)
         yield label, _with_enough_digits(values, numbers, part.off), None
+        if numbers is not None and numbers.shape != right.values.shape:
+            shapes = f"the shape: {numbers.shape}, where {right.values.shape} is right"
+            yield f"wrong{which}", shapes, None
         if numbers is not None and part.off is not None and (wrong := places(part.off)):
             yield f"wrong{which}", wrong, None
             if maps := maps_of(numbers, right.values, part.off):

@@ -69,6 +69,22 @@ def _torch_keyword(x):
     return x.sum(dim=-1, keepdim=True)
 
 
+def _misspelled_function(x):
+    return np.ex(x)
+
+
+def _misspelled_in_a_module(x):
+    return np.linalg.nrm(x)
+
+
+def _misspelled_method(x):
+    return x.summ()
+
+
+def _own_function_as_numpys(x):
+    return np.row_sums(x)
+
+
 def _torch_method(x):
     return x.masked_fill(x > 1, 0.0)
 
@@ -218,6 +234,10 @@ def _too_early(values):
         ),
         (_of_two_axes, (BATCH,), "`x` has shape (2, 3, 4) here, which is 3 numbers."),
         (_torch_keyword, (ROWS,), "`dim` is a word of torch: NumPy's functions call it `axis`."),
+        (_misspelled_function, (ROWS,), "There is no `ex`: is `exp` meant?"),
+        (_misspelled_in_a_module, (ROWS,), "There is no `nrm`: is `norm` meant?"),
+        (_misspelled_method, (ROWS,), "There is no `summ`: is `sum` meant?"),
+        (_own_function_as_numpys, (ROWS,), "NumPy has no function `row_sums`: is it one of yours"),
         (_torch_method, (ROWS,), "in NumPy it is np.where(mask, other, x)."),
         (_every_pair, (BATCH, BATCH), "And np.dot pairs every matrix of one with every one of"),
         (_columns_for_rows, (ROWS.T, np.array([2])), "3: `x[words]` takes rows."),
