@@ -34,7 +34,7 @@ LANGUAGE = {
 }
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 IMPORT = "import attention_lib as lib\n"  # a comment after it is in the traceback
-IF_MISSING = "not found? Choose the kernel of .venv, or start with make lab; Colab: docs/colab.md"
+IF_MISSING = "missing? Choose the kernel .venv; Colab: docs/colab.md"  # fits a page of 1,280 pixels
 GOES_ON = ["raises-exception"]  # Jupyter runs the cells below even if this one raises an error
 LICENSE_LINE = (
     "Text and figures by the Attention Course contributors, "
