@@ -153,7 +153,7 @@ endef
 # uv installs, in a third of pip's time. Where it cannot (no wheel for the machine, a proxy or a mirror that
 # only pip's settings name), pip does. PyTorch is always pip's, whose settings may name a build for CPUs,
 # and uv keeps it. All they say goes to a file; shown are the larger downloads.
-GOAL = $(or $(firstword $(MAKECMDGOALS)),lab)
+GOAL = $(or $(firstword $(MAKECMDGOALS)),lab)$(if $(TORCH), TORCH=1)$(if $(MODEL), MODEL=1)
 LOG := .venv/install.txt
 DONE := .venv/.done
 PIP := $(VENV_PYTHON) -m pip install --disable-pip-version-check --retries 2
