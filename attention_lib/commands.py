@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import importlib
 import inspect
 import os
 import secrets
@@ -39,7 +40,7 @@ _hints_given: dict[str, int] = {}
 _checked: list[str] = []  # the names of checked exercises, the latest last
 
 
-def check(name: str, answer: Any = ..., *, seed: int | None = 0) -> None:
+def check(name: str = "", answer: Any = ..., *, seed: int | None = 0) -> None:
     """Check an answer, and show what is right or wrong with it.
 
     Parameters
@@ -58,6 +59,8 @@ def check(name: str, answer: Any = ..., *, seed: int | None = 0) -> None:
         If the answer is wrong, raises an error, or does not exist yet.
     ValueError
         If there is no exercise with that name.
+    ImportError
+        If the exercise needs PyTorch, and there is none.
 
     Examples
     --------
@@ -68,9 +71,13 @@ def check(name: str, answer: Any = ..., *, seed: int | None = 0) -> None:
     ...     pass
     study_weights: not right yet. These are the published numbers, ...
     """
+    if name == "":
+        raise NotUnderstood('Name the exercise and give your answer: check("softmax", softmax).')
     exercise = find(name)
     if answer is ...:
         raise NotUnderstood(f'Give your answer too: check("{name}", {name}).')
+    if exercise.accelerated:
+        importlib.import_module("attention_lib.lessons.gpu")  # says how to get PyTorch
     _checked.append(name)
     if exercise.kind == "written":
         text = f"{name} is answered in words and read by a person: there is nothing to run."
@@ -116,6 +123,8 @@ def hint(name: str = "") -> None:
         number = _hints_given.get(name, 0) % len(exercise.hints)
         _hints_given[name] = number + 1
         text = f"Hint {number + 1} of {len(exercise.hints)}: {exercise.hints[number]}"
+        if number + 1 == len(exercise.hints):
+            text += f' This is the last hint: solution("{name}") shows a model answer.'
     shown = panel(with_code(text), COLORS["unattempted"], 'class="attention-hint"')
     present(text, {"text/html": shown})
 

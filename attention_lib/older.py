@@ -14,26 +14,28 @@ FLAGS = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # as a cell is compi
 
 
 def why_older(name: str, answer: Any) -> str:
-    """Return why the newest cell with `def name` has not defined the answer, or "" if it has.
+    """Return why the newest cell that defines a name has not defined the answer, or "" if it has.
 
     This works only in a notebook, where the cells are known.
     """
     if (shell := _shell()) is None:
         return ""
-    defines = re.compile(rf"^def {re.escape(name)}\b", re.MULTILINE)
+    pattern = rf"^def {re.escape(name)}\b" if callable(answer) else rf"^{re.escape(name)}\s*=(?!=)"
+    defines = re.compile(pattern, re.MULTILINE)
     cells = ["", *shell.user_ns.get("In", ())]
     *older, newest = ["", *filter(defines.search, cells)]
+    defined = f"def {name}" if callable(answer) else f"{name} = ..."
     old = f"What is there is an older {name}: "
     try:
         compile(shell.transform_cell(newest), "<cell>", "exec", FLAGS, dont_inherit=True)
     except SyntaxError as error:
-        where = f"line {error.lineno} is no Python ({type(error).__name__}: {error.msg})"
+        where = f"line {error.lineno} is not valid Python ({type(error).__name__}: {error.msg})"
         to_do = fences(newest) or "change that line"
-        return f"The cell with def {name} did not run: {where}. {old}{to_do}, run the cell, then this one."
+        return f"The cell with {defined} did not run: {where}. {old}{to_do}, run the cell, then this one."
     code = getattr(answer, "__code__", None)
     own = "".join(linecache.getlines(code.co_filename)).strip() if code else ""
     if own and own in (cell.strip() for cell in older) and own != newest.strip():
-        return f"The newest cell with def {name} stopped above it. {old}run that cell to its end, then this one."
+        return f"The newest cell with {defined} stopped above it. {old}run that cell to its end, then this one."
     place = max(number for number, cell in enumerate(cells) if cell == newest)
     other = _other_name(name, newest, cells[place + 1 :])
     if other and getattr(answer, "__name__", name) == name:

@@ -1,10 +1,12 @@
 """What a learner calls from a notebook: `check`, `hint`, `solution`."""
 
+import sys
+
 import numpy as np
 import pytest
 
 import attention_lib.plots
-from attention_lib import check, hint, progress, solution
+from attention_lib import check, commands, hint, progress, solution
 from attention_lib.commands import CheckFailed
 from attention_lib.exercises import EXERCISES, find
 from attention_lib.model import ModelUnavailable, load_model
@@ -58,6 +60,7 @@ def test_a_wrong_answer_built_on_a_wrong_one_is_told_which(old, new, blamed, cap
         (lambda: check(right, right), 'name in quotes: "right".'),
         (lambda: hint(2), 'name in quotes: "softmax".'),
         (lambda: check("softmax"), 'Give your answer too: check("softmax", softmax).'),
+        (lambda: check(), 'Name the exercise and give your answer: check("softmax", softmax).'),
         (lambda: progress("03"), 'There is no lesson "03". Did you mean 03_scaling?'),
         (lambda: attention_lib.stable_sofmax, "Did you mean stable_softmax?"),
         (lambda: attention_lib.plots.sharpnes, "Did you mean sharpness?"),
@@ -98,6 +101,16 @@ def test_a_lesson_newer_than_the_library_asks_for_an_update():
     assert not hasattr(attention_lib.plots, "of_next_year")
 
 
+def test_without_pytorch_its_exercise_is_not_checked(monkeypatch):
+    monkeypatch.setattr("attention_lib.commands._checked", [])
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "attention_lib.lessons.gpu", raising=False)
+    with pytest.raises(ImportError, match="needs PyTorch") as raised:
+        check("pick_device", lambda: "cpu")
+    assert len(raised.value._render_traceback_()) == 1
+    assert commands._checked == []
+
+
 def test_a_written_answer_is_read_by_a_person(capsys):
     check("written_softmax", None)
     assert "read by a person" in capsys.readouterr().out
@@ -107,7 +120,9 @@ def test_hints_come_one_at_a_time(capsys):
     hints = find("softmax").hints
     for number, text in enumerate(hints, start=1):
         hint("softmax")
-        assert capsys.readouterr().out == f"Hint {number} of {len(hints)}: {text}\n"
+        said = capsys.readouterr().out
+        assert said.startswith(f"Hint {number} of {len(hints)}: {text}")
+        assert ('last hint: solution("softmax")' in said) == (number == len(hints))
     hint("softmax")
     assert capsys.readouterr().out.startswith("Hint 1 of ")
 

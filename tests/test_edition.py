@@ -209,10 +209,11 @@ def test_search_of_a_session_finds_the_answers_of_the_whole_course():
 
 
 SAID = """
-import contextlib, io, json, re, sys
+import contextlib, io, json, linecache, re, sys
 from attention_lib import check
 from attention_lib.exercises import EXERCISES
 
+linecache.getline = lambda *_: ""  # an edition has no source of a mistake
 said = {}
 for name in sys.argv[1:]:
     for number, mistake in enumerate(EXERCISES[name].mistakes):

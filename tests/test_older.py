@@ -31,7 +31,7 @@ def answer_after(monkeypatch):
             user_ns={"In": ["", *cells, "check('softmax', softmax)"]}, transform_cell=str
         )
         monkeypatch.setattr(IPython, "get_ipython", lambda: shell)
-        return names["softmax"]
+        return names.get("softmax", names.get("study_weights"))
 
     return run
 
@@ -39,9 +39,9 @@ def answer_after(monkeypatch):
 @pytest.mark.parametrize(
     ("newest", "said"),
     [
-        (RIGHT.replace("e / e", "e // / e"), "line 4 is no Python (SyntaxError"),
-        (RIGHT.replace("    return", "   return"), "line 4 is no Python (IndentationError"),
-        (RIGHT.replace("-1):", "-1)"), "line 2 is no Python (SyntaxError"),
+        (RIGHT.replace("e / e", "e // / e"), "line 4 is not valid Python (SyntaxError"),
+        (RIGHT.replace("    return", "   return"), "line 4 is not valid Python (IndentationError"),
+        (RIGHT.replace("-1):", "-1)"), "line 2 is not valid Python (SyntaxError"),
         (f"```python\n{RIGHT}```", "delete lines 1 and 6, Markdown's marks"),
         ("missing\n" + RIGHT, "stopped above it"),
         (RIGHT.replace("softmax", "sofmax").replace("e.sum", "e.max"), "Rename it to softmax"),
@@ -50,6 +50,14 @@ def answer_after(monkeypatch):
 def test_an_older_answer_is_not_judged(answer_after, newest, said, capsys):
     with pytest.raises(CheckFailed, match="older softmax"):
         check("softmax", answer_after(RIGHT, newest))
+    assert said in capsys.readouterr().out
+
+
+def test_an_older_value_is_not_judged(answer_after, capsys):
+    cells = "study_weights = [10, 45, 45]\n", "study_weights = sum([2, 4]\n"
+    with pytest.raises(CheckFailed, match="older study_weights"):
+        check("study_weights", answer_after(*cells))
+    said = "The cell with study_weights = ... did not run: line 1 is not valid Python"
     assert said in capsys.readouterr().out
 
 

@@ -24,6 +24,12 @@ def test_their_error_shows_their_lines_and_none_of_ours():
     assert "observe" not in text
 
 
+def test_known_mistake_that_ends_every_call_in_an_error_shows_the_line():
+    shown = as_text(verdict(lambda x, axis=-1: np.exp(x) / np.exp(x).sum(axis=axis)))
+    assert "softmax: not right yet" in shown
+    assert "ValueError: operands could not be broadcast" in shown
+
+
 def test_the_panel_holds_no_markup_of_the_learners():
     def hostile(scores, axis=-1):
         raise ValueError("<script>alert(1)</script>")

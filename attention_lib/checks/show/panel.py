@@ -194,7 +194,7 @@ def _details(report: Report) -> list[Detail]:
         return []
     trial, seen = report.comparison.trial, report.comparison.seen
     case, details = trial.case, list[Detail]()
-    if seen.error is not None and not seen.refused_call and report.outcome == "error":
+    if seen.error is not None and not seen.refused_call:
         details.append(("where", _traceback_text(seen), None))
     if case.args or case.kwargs:
         details.append(("the call", _call_text(report.exercise, case), None))

@@ -36,7 +36,7 @@ def as_text(report: ClassReport) -> str:
         lines += ["", f"{exercise}: {counts(report, exercise)}"]
         groups = report.groups(exercise)
         for finding, students in groups[:MOST_GROUPS]:
-            text = f"{len(students):4}  {short(finding)}: {' '.join(map(shown_name, students))}"
+            text = f"{len(students):4}  {short(finding)} ({' '.join(map(shown_name, students))})"
             lines += textwrap.wrap(text, width, subsequent_indent=" " * 6)
         if len(groups) > MOST_GROUPS:
             lines.append(f"      and {len(groups) - MOST_GROUPS} more kinds, on the page")

@@ -90,7 +90,7 @@ def test_text_says_who_is_stuck_on_what(report):
     text = as_text(report)
     assert "5 graded; 1 handed in nothing (hal); 2 late (cal, eve)" in text
     assert "softmax: 1 right, 2 wrong, 1 stopped by an error, 1 not attempted" in text
-    assert re.search(r"^   2  softmax-[a-z-]+, .*: cal cleo$", text, re.MULTILINE | re.DOTALL)
+    assert re.search(r"^   2  softmax-[a-z-]+, .*\. \(cal cleo\)$", text, re.MULTILINE | re.DOTALL)
 
 
 def test_text_explains_the_words_that_it_uses(report):
