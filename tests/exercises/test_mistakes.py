@@ -42,10 +42,16 @@ def test_mistake_is_recognized_as_itself(exercise, mistake, variant, seeds):
         )
         if report.outcome == "wrong" and named:
             continue
+        what_to_do = {
+            "right": "its patch changes no number: let it make the mistake.",
+            "error": "its patch stops with an error that the sentence does not name.",
+        }.get(
+            report.outcome,
+            "give it numbers of its own, or put it above the mistake that has this sentence.",
+        )
         pytest.fail(
             f'Who makes the mistake "{mistake.sentence}" reads "{report.sentence}": in '
-            f"attention_lib/exercises/{module_of(exercise.lesson)}/{exercise.name}.py, give it "
-            "numbers of its own, or put it above the mistake that has this sentence."
+            f"attention_lib/exercises/{module_of(exercise.lesson)}/{exercise.name}.py, {what_to_do}"
         )
 
 
