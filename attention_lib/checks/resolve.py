@@ -34,7 +34,7 @@ from attention_lib.checks.findings.pairs import (
 from attention_lib.checks.findings.sides import sides
 from attention_lib.checks.findings.source import edits_in_part, edits_of_all, misleading_lines
 from attention_lib.checks.hypotheses.chance import is_finite_somewhere
-from attention_lib.checks.verdict import Report, sentences
+from attention_lib.checks.verdict import BESIDES, Report, sentences
 
 log = logging.getLogger(__name__)
 
@@ -197,7 +197,7 @@ def _report_of(attempt: Attempt, said: Sequence[Finding]) -> Report:
         opening = "" if one.opening in opened else one.opening
         opened |= {one.opening}
         own = sentences(opening, one.text)
-        parts.setdefault(one.text or own, f"Besides: {own}" if parts else own)
+        parts.setdefault(one.text or own, f"{BESIDES}{own}" if parts else own)
     if first.label in ("changed", "warns", "measured") and not any(
         one.stopped or one.wrong_in_numbers for one in attempt.comparisons
     ):

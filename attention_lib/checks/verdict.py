@@ -8,6 +8,7 @@ from typing import Literal
 from attention_lib.checks.compare.comparing import Comparison
 from attention_lib.checks.exercise import Exercise
 
+BESIDES = "Besides: "  # before each finding but the first
 Outcome = Literal["right", "wrong", "error", "unattempted"]
 
 
@@ -31,7 +32,7 @@ class Report:
 
 
 def sentences(first: str, second: str) -> str:
-    """Join two sentences, with a full stop after the first if it has no ending."""
+    """Join two sentences, with a full stop after the first if it has no ending, as a colon is one."""
     if not first or not second:
         return first or second
-    return f"{first} {second}" if first[-1] in ".?!" else f"{first}. {second}"
+    return f"{first} {second}" if first[-1] in ".?!:" else f"{first}. {second}"

@@ -68,7 +68,7 @@ def hidden_where_allowed_and_summed_along_the_last(scores, mask, axis=-1):
 )
 def test_two_faults_at_once_are_both_named(exercise, answer, first, second):
     sentence = said_of_numbers(answer, exercise)
-    assert sentence.startswith("Two faults explain these numbers. ")
+    assert sentence.startswith("Two faults explain these numbers: ")
     assert first in sentence
     assert second in sentence
 

@@ -162,8 +162,9 @@ def test_arrays_that_print_alike_are_written_with_the_digits_that_tell_them_apar
     ("parts", "shown", "folded"),
     [
         (("One. Two.", "Besides: Three."), "One. Two. Besides: Three.", ""),
-        (("One. Two. Three.", "Besides: Four."), "One. Two. Three.", "Besides: Four."),
-        (("One. Two.", "Besides: Three. Four."), "One. Two.", "Besides: Three. Four."),
+        (("One. Two. Three.", "Besides: Four."), "One. Two. Three.", "Four."),
+        (("One. Two.", "Besides: Three. Four."), "One. Two.", "Three. Four."),
+        (("Two faults: One.", "Besides: Two. Three."), "Two faults: One. Besides: Two. Three.", ""),
         (("Use a.any() or a.all(). if, max. Two. Three. Four.",), None, "Four."),
     ],
 )

@@ -9,7 +9,7 @@ from attention_lib.checks.findings.finding import Finding, everything
 from attention_lib.checks.hypotheses.result_faults import faults_of_result
 from attention_lib.checks.hypotheses.table import Cover, Table
 
-TOGETHER = "Two faults explain these numbers."
+TOGETHER = "Two faults explain these numbers:"
 
 
 def two_in_one_answer(attempt: Attempt) -> Iterator[Finding]:

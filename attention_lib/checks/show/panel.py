@@ -18,7 +18,7 @@ from attention_lib.checks.calls.tensors import as_numbers, is_tensor, short_dtyp
 from attention_lib.checks.compare.comparing import Comparison, Part, is_wider, parts_of
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.show.places import Maps, maps_of, places
-from attention_lib.checks.verdict import Report
+from attention_lib.checks.verdict import BESIDES, Report
 from attention_lib.checks.wording import digits_apart
 
 TITLES = {
@@ -96,7 +96,7 @@ def _shown_and_folded(report: Report) -> tuple[str, str]:
         pieces = END_OF_SENTENCE.split(part)
         is_short = not folded and len(shown) + len(pieces) <= MOST_SENTENCES
         (shown if is_short else folded).extend(pieces)
-    return " ".join(shown), " ".join(folded)
+    return " ".join(shown), " ".join(folded).removeprefix(BESIDES)
 
 
 def _folded(report: Report) -> dict[str, str]:
