@@ -40,6 +40,47 @@ def test_what_is_said_of_a_returned_expression_is_so(exercise, returned, said, n
 
 CELLS = [
     (
+        "normalize_by_sum",
+        "def normalize_by_sum(scores):\n    total = scores.sum(axis=-1, keepdims=True)\n"
+        "    return scores / totl",
+        "`totl` has no value: is `total` meant?",
+        "variable of the notebook",
+    ),
+    (
+        "normalize_by_sum",
+        "score = 12\ndef normalize_by_sum(scores):\n"
+        "    return scores / score.sum(axis=-1, keepdims=True)",
+        "AttributeError: `score` is a variable of the notebook: is `scores` meant?",
+        "plain number",
+    ),
+    (
+        "normalize_by_sum",
+        "score = np.ones((7, 1))\ndef normalize_by_sum(scores):\n"
+        "    return scores / score.sum(axis=-1, keepdims=True)",
+        "`score` is a variable of the notebook: is `scores` meant?",
+        "wrong variable",
+    ),
+    (
+        "normalize_by_sum",
+        "def normalize_by_sum(scores):\n    return nump.divide(scores, scores.sum())",
+        "`nump` has no value: is `np` meant?",
+        "is not defined",
+    ),
+    (
+        "softmax",
+        "def softmax(scores, axis=-1):\n    e = np.exp(scores)\n"
+        "    return e / e.sum(axis=axes, keepdims=True)",
+        "`axes` has no value: is `axis` meant?",
+        "goes along another axis",
+    ),
+    (
+        "softmax",
+        "def softmax(scores, axis=-1):\n    e = np.exp(scores)\n"
+        "    return e / e.sum(axis=dimension, keepdims=True)",
+        "`dimension` has no value.",
+        "goes along another axis",
+    ),
+    (
         "softmax",
         "import functools\n@functools.lru_cache\ndef softmax(scores, axis=-1):\n    return scores",
         "leave the decorator out",

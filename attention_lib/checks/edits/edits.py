@@ -6,13 +6,14 @@ import ast
 import contextlib
 import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from attention_lib.checks.edits import expressions, statements
 from attention_lib.checks.edits.faults import fault_of, topic_of
 from attention_lib.checks.edits.scope import Scope
+from attention_lib.checks.errors.types import NAME, nearest_name, notebooks_name
 
 MOST_CHARACTERS = 70  # of code that a sentence quotes
 
@@ -142,22 +143,47 @@ class Fault(NamedTuple):
     topic: str
 
 
-def faults_of(edits: Sequence[Edit], lines: Sequence[str]) -> tuple[Fault, ...]:
-    """Name the faults that edits correct, without saying what to write."""
-    texts = {edit.fault or _fault_of(edit, lines): edit for edit in reversed(edits)}
+def faults_of(
+    edits: Sequence[Edit], lines: Sequence[str], known: Mapping[str, Any]
+) -> tuple[Fault, ...]:
+    """Name the faults that edits correct, without saying what to write.
+
+    `known` holds the notebook's variables.
+    """
+    faults = dict.fromkeys(_fault_of(edit, lines, known) for edit in edits)
     return tuple(
-        Fault(f"{text[0].upper()}{text[1:]}.", topic_of(edit.old, edit.new))
-        for text, edit in reversed(texts.items())
+        Fault(f"{text[0].upper()}{text[1:]}{'.' * (text[-1] != '?')}", topic)
+        for text, topic in faults
     )
 
 
-def _fault_of(edit: Edit, lines: Sequence[str]) -> str:
+def _fault_of(edit: Edit, lines: Sequence[str], known: Mapping[str, Any]) -> Fault:
+    """Return the fault that an edit corrects; its text is no whole sentence yet."""
+    if missing := _missing_name(edit, known):
+        return Fault(f"`{missing}` has no value", NAME)
+    if edit.fault:
+        of_a_name = isinstance(edit.old, ast.Name)
+        return Fault(edit.fault, NAME if of_a_name else topic_of(edit.old, edit.new))
     around = edit.quoted
     quoted = _text_of(around, lines) or ast.unparse(around)
     own = _text_of(edit.old, lines) or ast.unparse(edit.old)
     fault = fault_of(edit.old, edit.new, edit.parent, quoted, own)
     line = getattr(around, "lineno", edit.old.lineno)
-    return f"in line {line}, {fault[0].lower()}{fault[1:]}"
+    return Fault(f"in line {line}, {fault[0].lower()}{fault[1:]}", topic_of(edit.old, edit.new))
+
+
+def _missing_name(edit: Edit, known: Mapping[str, Any]) -> str:
+    """Return a name without a value that an edit removes, or ""."""
+    function = edit.enclosing[-1]
+    if not isinstance(edit.old, ast.AST) or not isinstance(function, ast.FunctionDef):
+        return ""
+    free = Scope.of(function, False).free
+    gone = _names_in(edit.old) - _names_in(edit.new) - known.keys()
+    return next((name for name in free if name in gone), "")
+
+
+def _names_in(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
 def _before_and_after(
@@ -283,8 +309,10 @@ def _is_a_bound(number: ast.Constant, around: tuple[ast.AST, ...]) -> bool:
 
 def _fault_of_name(old: ast.expr, new: ast.expr, scope: Scope) -> str:
     """Return a sentence if a variable of the notebook is used instead of an argument."""
-    if not isinstance(old, ast.Name) or old.id not in scope.free or old.id in ast.unparse(new):
+    if not isinstance(old, ast.Name) or old.id not in scope.free or old.id in _names_in(new):
         return ""
+    if isinstance(new, ast.Name) and nearest_name(old.id, [new.id]):
+        return notebooks_name(old.id, new.id)
     same = "is a variable of the notebook, the same in every call"
     return f"`{old.id}` {same}: a function computes with its arguments"
 

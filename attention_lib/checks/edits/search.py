@@ -165,7 +165,8 @@ class Search:
             return None
         lines = self._source.lines
         numbers = frozenset(getattr(edit.place, "lineno", 0) for edit in edits)
-        return Fix(sentence_of(edits, lines), faults_of(edits, lines), answer, numbers)
+        faults = faults_of(edits, lines, self._source.namespace)
+        return Fix(sentence_of(edits, lines), faults, answer, numbers)
 
     def _edited_answer(self, edits: Edits) -> Answer | None:
         with contextlib.ExitStack() as stack:

@@ -11,7 +11,7 @@ import difflib
 import re
 import sys
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,7 @@ OF_NUMPY = {  # the other way around
 Explanation = str | tuple[str, str]  # with its topic, if a fault of an edit may say the same
 MISSING = re.compile(r"has no attribute '(\w+)'")
 KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'|got an unexpected keyword '(\w+)'")
+NAME = "name"  # the topic of a name that is not the one meant
 KEYWORDS = {"dim": "axis", "keepdim": "keepdims"}
 
 
@@ -104,7 +105,7 @@ def foreign_words(error: BaseException, line: FailingLine) -> Explanation:
             return f"`{word}` is a word of NumPy: in torch it is {OF_NUMPY[word]}."
         if getattr(owner, "attr", "") == word and "Did you mean" not in str(error):
             has_names = isinstance(value, types.ModuleType) or of_numpy or is_tensor(value)
-            if has_names and (near := _nearest(word, dir(value))):
+            if has_names and (near := nearest_name(word, dir(value))):
                 return f"There is no `{word}`: is `{near}` meant?"
         if value is np and getattr(owner, "attr", "") == word:
             return f"NumPy has no function `{word}`: is it one of yours, or of an earlier lesson?"
@@ -220,10 +221,31 @@ def uncalled(error: BaseException, line: FailingLine) -> Explanation:
     return ""
 
 
-def unknown_names(error: BaseException, line: FailingLine) -> str:
-    """Explain an undefined name, and suggest the argument or variable that may be meant."""
-    if not isinstance(error, NameError):
+def wrong_names(error: BaseException, line: FailingLine) -> Explanation:
+    """Explain a name without a value, or one of the notebook's that is meant for a local one."""
+    if isinstance(error, NameError):
+        return (text, NAME) if (text := _unknown_name(error, line)) else ""
+    if not isinstance(error, AttributeError | TypeError):
         return ""
+    names = line.frame.f_locals
+    for node in ast.walk(line.node):
+        if isinstance(node, ast.Name) and node.id not in names:
+            value = line.value(node)
+            is_plain = not (
+                shape_of(value) or callable(value) or isinstance(value, types.ModuleType)
+            )
+            if value is not UNKNOWN and is_plain and (near := nearest_name(node.id, names)):
+                return notebooks_name(node.id, near), NAME
+    return ""
+
+
+def notebooks_name(name: str, near: str) -> str:
+    """Ask whether an argument or a local variable is meant, and not the notebook's."""
+    return f"`{name}` is a variable of the notebook: is `{near}` meant?"
+
+
+def _unknown_name(error: NameError, line: FailingLine) -> str:
+    """Suggest the argument, variable, module or function that may be meant by a name."""
     found = re.search(r"'(\w+)'", str(error))  # errors from another process have no `name`
     name = found.group(1) if found else ""
     if isinstance(error, UnboundLocalError):
@@ -233,7 +255,8 @@ def unknown_names(error: BaseException, line: FailingLine) -> str:
             f"`{name}` gets a value in this function only after this line, or in a branch that was "
             "not taken: give it one before."
         )
-    if near := _nearest(name, line.frame.f_locals):
+    local = list(line.frame.f_locals)
+    if near := nearest_name(name, local) or _one_letter_off(name, local):
         return f"`{name}` has no value: is `{near}` meant?"
     if name == "lib":
         return "`lib` has no value here: run the first cell of the notebook, which imports it."
@@ -247,18 +270,31 @@ def unknown_names(error: BaseException, line: FailingLine) -> str:
         return f"`{name}` is not imported: import it in a cell above."
     if len(name) > 1 and callable(getattr(np, name, None)):
         return f"`{name}` has no value: NumPy's function is `np.{name}`."
-    if near := _nearest(name, _functions(line.frame.f_globals)):
+    if near := nearest_name(name, modules := _modules(line.frame.f_globals)):
+        return f"`{name}` has no value: is `{modules[near]}` meant?"
+    if near := nearest_name(name, _functions(line.frame.f_globals)):
         return f"`{name}` has no value: is your `{near}` meant?"
-    if near := _nearest(name, _functions(vars(library))):
+    if near := nearest_name(name, _functions(vars(library))):
         return f"`{name}` has no value: is `{near}` meant, your own or `lib.{near}`?"
     return ""
+
+
+def _one_letter_off(name: str, names: Sequence[str]) -> str:
+    """Return the name that differs in one letter of four or more, as axes from axis, or ""."""
+    return next(iter(difflib.get_close_matches(name, names, n=1, cutoff=0.75)), "")
+
+
+def _modules(names: Mapping[str, Any]) -> dict[str, str]:
+    """Return what the notebook calls each module, by the module's name and by the notebook's."""
+    modules = {key: one for key, one in names.items() if isinstance(one, types.ModuleType)}
+    return {name: key for key, one in modules.items() for name in (one.__name__, key)}
 
 
 def _functions(names: Mapping[str, Any]) -> list[str]:
     return [name for name, value in names.items() if isinstance(value, types.FunctionType)]
 
 
-def _nearest(name: str, names: Iterable[str]) -> str:
+def nearest_name(name: str, names: Iterable[str]) -> str:
     """Return the name that a misspelled one resembles, or ""."""
     plain = {_normalized(one): one for one in names}
     near = difflib.get_close_matches(_normalized(name), plain, n=1, cutoff=0.8)
@@ -297,8 +333,8 @@ def _parts(node: ast.AST, deep: bool = False) -> list[ast.expr]:
 EXPLAINERS = (
     letters,
     shadowed,
+    wrong_names,
     foreign_words,
     of_fractions,
     uncalled,
-    unknown_names,
 )

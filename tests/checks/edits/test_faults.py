@@ -2,6 +2,7 @@
 
 import ast
 
+import numpy as np
 import pytest
 
 from attention_lib.checks.edits.edits import edits_of, faults_of, is_idle
@@ -17,7 +18,7 @@ def _faults(line, repaired):
         with edit.applied():
             is_wanted = not others and ast.dump(function) == wanted
         if is_wanted:
-            yield " ".join(one.text for one in faults_of(edits, source.splitlines()))
+            yield " ".join(one.text for one in faults_of(edits, source.splitlines(), {"np": np}))
 
 
 @pytest.mark.parametrize(
