@@ -29,7 +29,7 @@ from attention_lib.checks.verdict import Report
 from attention_lib.exercises import find
 from attention_lib.exercises.model_answers import model_answer
 from attention_lib.lessons import LESSONS
-from attention_lib.older import why_not_attempted, why_older
+from attention_lib.older import explain_undefined_names, why_not_attempted, why_older
 from attention_lib.outdated import NotUnderstood, nearest
 from attention_lib.with_ours import right_with_ours
 
@@ -38,6 +38,7 @@ __all__ = ["CheckFailed", "check", "hint", "progress", "solution"]
 SEED_VARIABLE = "ATTENTION_LIB_SEED"
 _hints_given: dict[str, int] = {}
 _checked: list[str] = []  # the names of checked exercises, the latest last
+explain_undefined_names()
 
 
 def check(name: str = "", answer: Any = ..., *, seed: int | None = 0) -> None:

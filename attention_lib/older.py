@@ -6,8 +6,10 @@ import ast
 import linecache
 import re
 import sys
+from collections.abc import Iterable
 from typing import Any
 
+from attention_lib.exercises import EXERCISES
 from attention_lib.slips import fences, near_name
 
 FLAGS = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # as a cell is compiled
@@ -20,29 +22,69 @@ def why_older(name: str, answer: Any) -> str:
     """
     if (shell := _shell()) is None:
         return ""
-    pattern = rf"^def {re.escape(name)}\b" if callable(answer) else rf"^{re.escape(name)}\s*=(?!=)"
-    defines = re.compile(pattern, re.MULTILINE)
-    cells = ["", *shell.user_ns.get("In", ())]
-    *older, newest = ["", *filter(defines.search, cells)]
-    defined = f"def {name}" if callable(answer) else f"{name} = ..."
+    defined, older, newest, later = _cells(shell, name, callable(answer))
     old = f"What is there is an older {name}: "
-    try:
-        compile(shell.transform_cell(newest), "<cell>", "exec", FLAGS, dont_inherit=True)
-    except SyntaxError as error:
-        where = f"line {error.lineno} is not valid Python ({type(error).__name__}: {error.msg})"
-        to_do = fences(newest) or "change that line"
-        return f"The cell with {defined} did not run: {where}. {old}{to_do}, run the cell, then this one."
+    if why := _why_not_run(shell, defined, newest, old):
+        return why
     code = getattr(answer, "__code__", None)
     own = "".join(linecache.getlines(code.co_filename)).strip() if code else ""
     if own and own in (cell.strip() for cell in older) and own != newest.strip():
         return f"The newest cell with {defined} stopped above it. {old}run that cell to its end, then this one."
-    place = max(number for number, cell in enumerate(cells) if cell == newest)
-    other = _other_name(name, newest, cells[place + 1 :])
+    other = _other_name(name, newest, later)
     if other and getattr(answer, "__name__", name) == name:
         return (
             f"A cell that you ran since defines {other}; what is checked is an older {name}. "
             f"Rename it to {name}, run that cell, then this one."
         )
+    return ""
+
+
+def why_undefined(name: str) -> str:
+    """Return why the name of an exercise is not defined, or "" for another name."""
+    exercise, shell = EXERCISES.get(name), _shell()
+    if exercise is None or exercise.kind == "written" or shell is None:
+        return ""
+    defined, _, newest, later = _cells(shell, name, exercise.kind == "function")
+    library = f"; elsewhere, write lib.{name}" if exercise.kind == "function" else ""
+    return (
+        why_not_attempted(name, later)
+        or _why_not_run(shell, defined, newest, "So ")
+        or f"In lesson {exercise.lesson}, run the cell with {defined} first, then this one{library}."
+    )
+
+
+def explain_undefined_names() -> None:
+    """Let IPython add to a NameError why the name of an exercise is not defined."""
+
+    def explain(shell: Any, _: type, error: NameError, *_more: Any, **_options: Any) -> None:
+        why = why_undefined(error.name) if type(error) is NameError else ""
+        if why:
+            error.add_note(why)
+        shell.showtraceback(running_compiled_code=True)  # as without this function
+
+    shell = _shell()
+    if getattr(shell, "custom_exceptions", None) == ():
+        shell.set_custom_exc((NameError,), explain)
+
+
+def _cells(shell: Any, name: str, is_function: bool) -> tuple[str, list[str], str, list[str]]:
+    """Return how a definition begins, the cells with it but the last, the last, and those since."""
+    begins = rf"^def {re.escape(name)}\b" if is_function else rf"^{re.escape(name)}\s*=(?!=)"
+    cells = ["", *shell.user_ns.get("In", ())]
+    defining = [n for n, cell in enumerate(cells) if re.search(begins, cell, re.MULTILINE)]
+    *older, newest = [0, *defining]
+    defined = f"def {name}" if is_function else f"{name} = ..."
+    return defined, [cells[n] for n in older], cells[newest], cells[newest + 1 :]
+
+
+def _why_not_run(shell: Any, defined: str, cell: str, old: str) -> str:
+    """Return a sentence on the SyntaxError of a cell, or "" if it is valid Python."""
+    try:
+        compile(shell.transform_cell(cell), "<cell>", "exec", FLAGS, dont_inherit=True)
+    except SyntaxError as error:
+        where = f"line {error.lineno} is not valid Python ({type(error).__name__}: {error.msg})"
+        to_do = fences(cell) or "change that line"
+        return f"The cell with {defined} did not run: {where}. {old}{to_do}, run the cell, then this one."
     return ""
 
 
@@ -60,9 +102,13 @@ def _other_name(name: str, cell: str, later: list[str]) -> str:
     return ""
 
 
-def why_not_attempted(name: str) -> str:
-    """Return a sentence on a cell that defines the answer under a similar name, or ""."""
-    other = near_name(name, shell.user_ns.get("In", ())) if (shell := _shell()) else ""
+def why_not_attempted(name: str, cells: Iterable[str] = ()) -> str:
+    """Return a sentence on a cell that defines the answer under a similar name, or "".
+
+    Without cells, all cells run so far are searched.
+    """
+    shell = _shell()
+    other = near_name(name, cells or shell.user_ns.get("In", ())) if shell else ""
     return (
         f"A cell defines {other} instead of {name}: rename it, run that cell, then this one."
         * bool(other)

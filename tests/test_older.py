@@ -9,6 +9,7 @@ import pytest
 
 from attention_lib import check
 from attention_lib.commands import CheckFailed
+from attention_lib.older import explain_undefined_names
 
 RIGHT = (
     "import numpy as np\ndef softmax(scores, axis=-1):\n    e = np.exp(scores)\n"
@@ -83,3 +84,31 @@ def test_an_answer_under_nearly_its_name_is_named(answer_after, capsys):
     with pytest.raises(CheckFailed):
         check("softmax", answer_after(stub, RIGHT.replace("softmax(scores", "sofmax(x")))
     assert "A cell defines sofmax instead of softmax: rename it" in capsys.readouterr().out
+
+
+@pytest.fixture
+def shell():
+    shell = IPython.core.interactiveshell.InteractiveShell.instance(colors="nocolor")
+    yield shell
+    type(shell).clear_instance()
+
+
+@pytest.mark.parametrize(
+    ("cell", "name", "said"),
+    [
+        (RIGHT.replace("-1)", "-1"), "softmax", "line 2 is not valid Python"),
+        (RIGHT.replace("softmax", "sofmax"), "softmax", "A cell defines sofmax instead of softmax"),
+        ("", "softmax", "In lesson 01_softmax, run the cell with def softmax first"),
+        ("", "study_weights", "In lesson 01_softmax, run the cell with study_weights = ... first"),
+        ("", "other", "NameError: name 'other' is not defined\n"),
+    ],
+)
+def test_an_undefined_name_of_an_exercise_is_explained(shell, cell, name, said, capsys):
+    explain_undefined_names()
+    shell.run_cell(cell, store_history=True)
+    capsys.readouterr()
+    shell.run_cell(name, store_history=True)
+    told = capsys.readouterr().out
+    assert f"NameError: name '{name}' is not defined\n" in told
+    *_, last = filter(None, told.splitlines(keepends=True))
+    assert said in last
