@@ -67,8 +67,9 @@ def test_installed_packages_have_what_they_need():
 
 def test_torch_is_the_same_exact_release_everywhere():
     assert EXTRAS["torch"] == [str(PINS["torch"])]
-    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
-    assert re.findall(r"torch==[\d.]+", page) == EXTRAS["torch"]
+    for place in ("docs/install.md", "attention_lib/lessons/gpu/__init__.py"):
+        text = (ROOT / place).read_text(encoding="utf-8")
+        assert re.findall(r"torch==[\d.]+", text) == EXTRAS["torch"], place
 
 
 def test_uv_keeps_the_build_of_torch_that_pip_chose():

@@ -19,8 +19,9 @@ try:
     from torch import Tensor
 except ModuleNotFoundError:
     raise NoTorch(
-        "Lesson 10 needs PyTorch: stop JupyterLab and type `make lab TORCH=1`. On Linux without an NVIDIA card, "
-        "first type the command of docs/install.md#pytorch: about 200 MB in place of several gigabytes."
+        "Lesson 10 needs PyTorch.\nStop JupyterLab and type `make lab TORCH=1`.\n"
+        "On Linux without an NVIDIA card, type these instead (200 MB, not several gigabytes):\n"
+        "    .venv/bin/uv pip install --torch-backend cpu torch==2.13.0\n    make lab"
     ) from None
 
 from attention_lib.lessons.gpu.launch import require_tensors  # noqa: E402
