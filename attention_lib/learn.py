@@ -10,6 +10,8 @@ import contextlib
 import hashlib
 import json
 import os
+import platform
+import re
 import shlex
 import sys
 import webbrowser
@@ -20,6 +22,9 @@ from attention_lib import record, standing
 from attention_lib.record import RELEASES as RECORD
 
 COURSE = Path(__file__).resolve().parents[1]
+LANGUAGE_END = b'"pygments_lexer": "ipython3"'
+# JupyterLab adds the kernel's version of Python, and shows a notebook without it as not saved.
+WITH_VERSION = LANGUAGE_END + f',\n   "version": "{platform.python_version()}"'.encode()
 NO_NEWS = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
 
 
@@ -40,6 +45,7 @@ def update(notebooks: Path, learn: Path) -> list[str]:
         lesson, content = released.stem, released.read_bytes()
         version = _version_of(content)
         copy, beside = learn / f"{lesson}.ipynb", learn / f"{lesson}.updated-{version}.ipynb"
+        content = content.replace(LANGUAGE_END, WITH_VERSION)
         if not copy.exists():
             _write(copy, content)
             given[lesson] = [version]
@@ -68,7 +74,9 @@ def update(notebooks: Path, learn: Path) -> list[str]:
 
 
 def _version_of(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:8]
+    """Return a digest of a lesson that is the same under every version of Python."""
+    released = re.sub(re.escape(LANGUAGE_END) + rb',\s+"version": "[^"]*"', LANGUAGE_END, content)
+    return hashlib.sha256(released).hexdigest()[:8]
 
 
 def lessons(notebooks: Path) -> list[Path]:
@@ -90,6 +98,7 @@ def open_lab(first: Path, root: Path, arguments: Sequence[str]) -> None:
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(paths)
     page = f"/lab/tree/{first.relative_to(root).as_posix()}"
     flags = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url={page}", "--log-level=WARN"]
+    flags.append("--ServerApp.tornado_settings={'ws_ping_timeout': 30_000}")  # a longer one warns
     if zmq.has("curve"):  # a kernel warns if its connection is not encrypted
         flags.append("--KernelManager.transport_encryption=auto")
     if hasattr(os, "geteuid") and os.geteuid() == 0:

@@ -1,6 +1,7 @@
 """A learner's work stays theirs and gets its updates beside it; a copy without work is renewed."""
 
 import json
+import platform
 import webbrowser
 from pathlib import Path
 
@@ -34,6 +35,20 @@ def test_the_first_start_copies_every_lesson(notebooks, tmp_path):
         "02_stability.ipynb": "first",
     }
     assert sentences == ["Your own copies to write in, in learn/: 01_softmax, 02_stability."]
+
+
+def test_a_copy_as_jupyterlab_saves_it_is_as_given(notebooks, tmp_path):
+    copy = tmp_path / "learn" / "01_softmax.ipynb"
+    release(notebooks, "01_softmax", '"pygments_lexer": "ipython3"\n')
+    learn.update(notebooks, copy.parent)
+    version = f'"version": "{platform.python_version()}"'
+    assert copy.read_text() == f'"pygments_lexer": "ipython3",\n   {version}\n'
+
+    copy.write_text(copy.read_text().replace(version, '"version": "3.99.0"'))  # a newer Python
+    assert learn.update(notebooks, copy.parent) == []
+    release(notebooks, "01_softmax", "second")
+    (sentence,) = learn.update(notebooks, copy.parent)
+    assert sentence.endswith("your copy, which was as given.")
 
 
 def test_a_second_start_changes_and_says_nothing(notebooks, tmp_path):
