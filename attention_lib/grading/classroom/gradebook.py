@@ -35,6 +35,7 @@ class Standing:
     automatic: dict[str, float | None] = field(default_factory=dict)  # what the grader gave
     settled: list[str] = field(default_factory=list)  # marked by hand
     in_doubt: list[str] = field(default_factory=list)  # marked by hand, but for an earlier answer
+    above: list[str] = field(default_factory=list)  # marked by hand above the points
     extension: timedelta = timedelta()  # of the due date, for this student
     late: timedelta = timedelta()
     penalty: float = 0.0  # for being late
@@ -215,12 +216,14 @@ def _read_standings(
         late = max(time - due - extension, timedelta()) if time and due else timedelta()
         standings[name] = Standing(extension=extension, late=late, penalty=penalty or 0.0)
         shown[name] = [penalty, str(time), *student_names]
-    for name, cell, automatic, manual, extra, score, doubt in grades:
+    for name, cell, automatic, manual, extra, score, most, doubt in grades:
         if name not in standings:  # the student's own row was deleted
             continue
         standing = standings[name]
         if manual is not None:
             (standing.in_doubt if doubt else standing.settled).append(cell)
+            if manual > most:
+                standing.above.append(cell)
         waits = automatic is None and manual is None
         standing.automatic[cell] = automatic
         standing.points[cell.removeprefix("check_")] = None if waits else score
@@ -261,6 +264,6 @@ def _select_rows(
     scores = Grade.auto_score, Grade.manual_score, Grade.extra_credit, Grade.score
     return (
         rows(Work, Notebook.late_submission_penalty, *times, *names),
-        rows(Grade, BaseCell.name, *scores, Grade.needs_manual_grade),
+        rows(Grade, BaseCell.name, *scores, Grade.max_score, Grade.needs_manual_grade),
         rows(Comment, BaseCell.name, Comment.comment),
     )

@@ -41,6 +41,8 @@ def still_settled(
 ) -> list[str]:
     """Return the grades that a human settled and whose answers and scores have not changed since.
 
+    A mark above the points is not one of them: the points have changed.
+
     `before` and `after` are what the gradebook held before this grading, and holds now. `old` and
     `new` are the answers at these times. A teacher's own tests may depend on any answer.
     """
@@ -53,7 +55,7 @@ def still_settled(
             and before.automatic.get(name) == after.automatic.get(name)
         )
 
-    return [name for name in before.settled if same(name)]
+    return [name for name in before.settled if same(name) and name not in after.above]
 
 
 def settle(gradebook: Gradebook, lesson: str, student: str, names: list[str]) -> None:

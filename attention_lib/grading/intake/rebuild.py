@@ -283,7 +283,7 @@ def _corrections_of_cell(
         remarks.append(f"{what} had been changed; the lesson's own decides.")
     if chosen.kind != released_cell.cell_type:
         remarks.append(f"{what} had been turned into another type of cell; it was turned back.")
-    names = ("grade", "grade_id", "points", "solution")
+    names = ("grade", "grade_id", "solution")  # not the points: the lesson's may have changed since
     settings = released_cell.metadata.nbgrader
     added_tags = [tag for tag in chosen.tags if tag not in released_cell.metadata.get("tags", [])]
     if added_tags or any(chosen.settings.get(name) != settings.get(name) for name in names):

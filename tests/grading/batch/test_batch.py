@@ -352,6 +352,11 @@ def test_marks_given_by_hand_are_shown_and_kept(room):
     assert (result.points["written_softmax"], result.note) == (1.5, "")
     assert room.course.autograded(LESSON, "cy").stat().st_mtime_ns != graded
 
+    mark(room, "cy", 2.5)  # as if the points had been lowered
+    (room.course.submission(LESSON, "cy") / "data.csv").write_text("2")
+    assert room.grade()["cy"].note == "look again at your mark for written_softmax"
+
+    mark(room, "cy", 1.5)
     shutil.copy(notebook_of(room, "bo"), notebook_of(room, "cy"))
     result = room.grade()["cy"]
     assert result.points == {**room.nothing, "written_softmax": 1.5}

@@ -151,7 +151,6 @@ def test_cells_of_another_type_are_turned_back(submitted, index, make):
         {"nbgrader": {}},
         {"nbgrader": {"grade_id": ["x"]}},
         {"tags": ["skip-execution"], **marks("check_double", grade=True, points=2)},
-        marks("check_double", grade=True, points=200),
         marks("something_else", grade=True, points=2),
         marks("check_double", solution=True),
     ],
@@ -163,6 +162,11 @@ def test_changed_nbgrader_settings_are_put_back(submitted, metadata):
     assert changes == [
         "The check cell of double had lost or changed its settings; they were put back."
     ]
+
+
+def test_other_points_are_not_the_students_change(submitted):
+    submitted.cells[3].metadata = nbformat.from_dict(marks("check_double", grade=True, points=200))
+    assert rebuilt(submitted) == (sources(), [])
 
 
 def test_tags_of_the_release_are_no_changed_settings(submitted):
