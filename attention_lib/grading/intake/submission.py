@@ -350,6 +350,8 @@ def read_notebook(content: bytes) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise UnreadableNotebook("it is not text in UTF-8") from None
     except json.JSONDecodeError as problem:
+        if any(line.startswith(b"<<<<<<< ") for line in content.splitlines()):
+            raise UnreadableNotebook("it has git's conflict markers (<<<<<<<)") from None
         raise UnreadableNotebook(f"it is not valid JSON: {problem}") from None
     except RecursionError:
         raise UnreadableNotebook("it is nested too deeply") from None

@@ -115,6 +115,7 @@ def test_odd_values_in_json_do_no_harm(more):
         ("", "the file is empty"),
         ("{}{}", "not valid JSON: .*line 1 column 3"),
         (TEXT[:-20], "not valid JSON"),
+        (f"{TEXT[:1]}\n<<<<<<< HEAD\n{TEXT[1:]}", "it has git's conflict markers"),
         ("\0" * 100, "not valid JSON|not text"),
         ("[]", "not a notebook: it says no nbformat"),
         ('{"cells": []}', "not a notebook: it says no nbformat"),
