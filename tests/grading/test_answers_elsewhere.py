@@ -401,7 +401,7 @@ STUDENTS = {
         "in_text": (
             in_text,
             {"weighted_sum": 0},
-            "answer in a cell below study_weights does not run",
+            "answer in a cell above weighted_sum does not run",
         ),
         "in_broken_cell": (in_broken_cell, {"weighted_sum": 0}, "below weighted_sum does not run"),
         "sly_words": (sly_words, None, ""),

@@ -88,6 +88,8 @@ def _places(
             if cell.is_earlier:
                 continue
             words = f"a cell below {nearest}" if nearest else f"a cell above {first}"
+            if any(map(is_answer, released[index + 1 : index + 2])):
+                words = f"a cell above {exercises[index + 1]}"
             if cell.released_index is not None and is_check(released[cell.released_index]):
                 words = f"the check cell of {exercises[cell.released_index]}"
             yield Place(index, cell, words, cell.kind == "code")
