@@ -15,15 +15,15 @@ from attention_lib.grading.classroom.course import CourseError
 def refuse_clashes(
     cells: Iterable[NotebookNode], lesson: str, exercises: Mapping[str, Any]
 ) -> None:
-    """Require that marked cells have distinct names, and that a teacher's own tests do not call `check`.
+    """Require distinct names and closed marks in marked cells, and no `check` in a teacher's own tests.
 
     `exercises` are those of all lessons, by name.
 
     Raises
     ------
     CourseError
-        If two cells have the same grade_id, a teacher's cell has the name of an exercise, or a test
-        calls `check`, which judges nothing there.
+        If two cells have the same grade_id, a mark such as BEGIN SOLUTION has no end, a teacher's
+        cell has the name of an exercise, or a test calls `check`, which judges nothing there.
     """
     marked = [cell for cell in cells if "grade_id" in cell.metadata.get("nbgrader", {})]
     names = Counter(cell.metadata.nbgrader.grade_id for cell in marked)
@@ -31,6 +31,8 @@ def refuse_clashes(
     columns = Counter(_name_in_tables(cell) for cell in graded)
     for name in [*_repeated(names), *_repeated(columns)]:
         raise CourseError(f"two cells are called {name!r}: give one of them another name.")
+    for cell in marked:
+        _require_closed_marks(cell)
     own = [cell for cell in graded if not _is_ours(cell, lesson, exercises)]
     refuse_taken(map(_name_in_tables, own), exercises)
     for cell in own:
@@ -39,6 +41,15 @@ def refuse_clashes(
             raise CourseError(
                 f"the test {_name_in_tables(cell)!r} calls check, which judges only the course's own exercises: "
                 "test with assert."
+            )
+
+
+def _require_closed_marks(cell: NotebookNode) -> None:
+    for what in ("SOLUTION", "HIDDEN TESTS"):
+        marks = re.findall(rf"### (BEGIN|END) {what}", cell.source)
+        if marks != ["BEGIN", "END"] * (len(marks) // 2):
+            raise CourseError(
+                f"{_name_in_tables(cell)} needs a line ### END {what} after each line ### BEGIN {what}."
             )
 
 

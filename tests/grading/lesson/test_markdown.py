@@ -175,6 +175,11 @@ def test_equal_cells_get_unlike_ids(read):
         ("# A small lesson", f"{OWN_TEST}\n{OWN_TEST}", "two cells are called 'check_own'"),
         (
             "# A small lesson",
+            OWN_TEST.replace("### END HIDDEN TESTS\n", ""),
+            "01_small.md: own needs a line ### END HIDDEN TESTS",
+        ),
+        (
+            "# A small lesson",
             OWN_TEST.replace("assert", "check('double', double); assert"),
             "'own' calls check, which judges only",
         ),
