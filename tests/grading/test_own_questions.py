@@ -154,6 +154,8 @@ def test_report_and_formgrader_say_which_test_failed(room, points):
     report = read_class(room.course, LESSON)
     found = report.findings
     assert found["eve"]["halves"].sentence.startswith("SystemExit")
+    where = 'assert listens_most(np.array([[1.0, 3.0, 2.0]]), words) == ["study"]'
+    assert found["edits"]["listens_most"].sentence == f"AssertionError, at: {where}"
     assert found["bo"]["halves"].sentence == "1 of 3 points."
     assert "SECRET" in cell_of(room.autograded("eve"), "check_halves").source
     assert "<h2>halves (3 points)</h2>" in as_page(report)

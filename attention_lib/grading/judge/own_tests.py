@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from nbformat import NotebookNode
@@ -49,7 +50,18 @@ def scored(cell: NotebookNode, outputs: list[dict[str, Any]]) -> list[dict[str, 
         return [_verdict_output("right", ""), *shown]
     kind, text = errors[-1]["ename"], errors[-1]["evalue"]
     outcome = {"AssertionError": "wrong", "NotImplementedError": "unattempted"}.get(kind, "error")
-    return [_verdict_output(outcome, f"{kind}: {text}" if text else kind), *shown]
+    verdict = _verdict_output(outcome, f"{kind}: {text}" if text else kind)
+    verdict["metadata"]["attention_lib"]["failed"] = _failed_line(cell, errors[-1])
+    return [verdict, *shown]
+
+
+def _failed_line(cell: NotebookNode, error: Mapping[str, Any]) -> str:
+    """Return the line of the test cell at which a traceback begins, or ""."""
+    plain = re.sub(r"\x1b\[[\d;]*m", "", "\n".join(error["traceback"]))
+    arrow = re.search(r"^-+> *(\d+) ", plain, re.MULTILINE)
+    lines = cell.source.splitlines()
+    number = int(arrow[1]) if arrow else 0
+    return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 
 
 def _score(text: str, otherwise: float) -> float:

@@ -186,7 +186,8 @@ def _finding_from_outputs(outputs: list[dict[str, Any]]) -> Finding:
     for output in outputs:
         verdict = output.get("metadata", {}).get("attention_lib")
         if verdict:
-            sentence = printable(verdict.get("sentence", ""))
+            where = f", at: {verdict['failed']}" if verdict.get("failed") else ""
+            sentence = printable(f"{verdict.get('sentence', '')}{where}")
             kind, awaits = str(verdict.get("kind", "")), str(verdict.get("awaits", ""))
             mistake = current_id(verdict.get("mistake", ""))
             return Finding(verdict["outcome"], mistake, sentence, kind, awaits)
