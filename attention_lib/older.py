@@ -6,6 +6,7 @@ import ast
 import linecache
 import re
 import sys
+import traceback
 from collections.abc import Iterable
 from typing import Any
 
@@ -28,8 +29,10 @@ def why_older(name: str, answer: Any) -> str:
         return why
     code = getattr(answer, "__code__", None)
     own = "".join(linecache.getlines(code.co_filename)).strip() if code else ""
-    if own and own in (cell.strip() for cell in older) and own != newest.strip():
-        return f"The newest cell with {defined} stopped above it. {old}run that cell to its end, then this one."
+    is_older = own and own in (cell.strip() for cell in older) and own != newest.strip()
+    if is_older or (not callable(answer) and _stopped_in(newest, name, shell)):
+        where = "above it" if callable(answer) else "there or above it"
+        return f"The newest cell with {defined} stopped {where}. {old}run that cell to its end, then this one."
     other = _other_name(name, newest, later)
     if other and getattr(answer, "__name__", name) == name:
         return (
@@ -69,12 +72,17 @@ def explain_undefined_names() -> None:
 
 def _cells(shell: Any, name: str, is_function: bool) -> tuple[str, list[str], str, list[str]]:
     """Return how a definition begins, the cells with it but the last, the last, and those since."""
-    begins = rf"^def {re.escape(name)}\b" if is_function else rf"^{re.escape(name)}\s*=(?!=)"
+    begins = _beginning(name, is_function)
     cells = ["", *shell.user_ns.get("In", ())]
     defining = [n for n, cell in enumerate(cells) if re.search(begins, cell, re.MULTILINE)]
     *older, newest = [0, *defining]
     defined = f"def {name}" if is_function else f"{name} = ..."
     return defined, [cells[n] for n in older], cells[newest], cells[newest + 1 :]
+
+
+def _beginning(name: str, is_function: bool) -> str:
+    """Return a pattern of the line in which a definition begins."""
+    return rf"^def {re.escape(name)}\b" if is_function else rf"^{re.escape(name)}\s*=(?!=)"
 
 
 def _why_not_run(shell: Any, defined: str, cell: str, old: str) -> str:
@@ -86,6 +94,18 @@ def _why_not_run(shell: Any, defined: str, cell: str, old: str) -> str:
         to_do = fences(cell) or "change that line"
         return f"The cell with {defined} did not run: {where}. {old}{to_do}, run the cell, then this one."
     return ""
+
+
+def _stopped_in(cell: str, name: str, shell: Any) -> bool:
+    """Tell whether the cell ran last, and stopped no later than in the line that defines a value."""
+    result = getattr(shell, "last_execution_result", None)
+    error = result.error_in_exec if result else None
+    if error is None or result.info.raw_cell.strip() != cell.strip():
+        return False
+    lines = traceback.walk_tb(error.__traceback__)
+    stopped = [line for frame, line in lines if frame.f_globals is shell.user_ns]
+    *_, last = re.finditer(_beginning(name, is_function=False), cell, re.MULTILINE)
+    return bool(stopped) and stopped[0] <= cell.count("\n", 0, last.start()) + 1
 
 
 def _other_name(name: str, cell: str, later: list[str]) -> str:

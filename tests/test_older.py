@@ -1,7 +1,7 @@
 """An answer that is older than its newest cell is not judged: that is said first."""
 
-import contextlib
 import linecache
+import re
 import types
 
 import IPython
@@ -26,11 +26,14 @@ def answer_after(monkeypatch):
         for number, cell in enumerate(cells):
             file = f"<cell {number} of {hash(cells)}>"
             linecache.cache[file] = len(cell), None, cell.splitlines(keepends=True), file
-            with contextlib.suppress(SyntaxError, NameError):  # as a notebook goes on after them
+            last = types.SimpleNamespace(info=types.SimpleNamespace(raw_cell=cell))
+            last.error_in_exec = None
+            try:
                 exec(compile(cell, file, "exec", dont_inherit=True), names)
-        shell = types.SimpleNamespace(
-            user_ns={"In": ["", *cells, "check('softmax', softmax)"]}, transform_cell=str
-        )
+            except (SyntaxError, NameError) as error:  # as a notebook goes on after them
+                last.error_in_exec = error
+        names["In"] = ["", *cells, "check('softmax', softmax)"]
+        shell = types.SimpleNamespace(user_ns=names, transform_cell=str, last_execution_result=last)
         monkeypatch.setattr(IPython, "get_ipython", lambda: shell)
         return names.get("softmax", names.get("study_weights"))
 
@@ -54,12 +57,18 @@ def test_an_older_answer_is_not_judged(answer_after, newest, said, capsys):
     assert said in capsys.readouterr().out
 
 
-def test_an_older_value_is_not_judged(answer_after, capsys):
-    cells = "study_weights = [10, 45, 45]\n", "study_weights = sum([2, 4]\n"
-    with pytest.raises(CheckFailed, match="older study_weights"):
+@pytest.mark.parametrize(
+    ("newest", "said"),
+    [
+        ("study_weights = sum([2, 4]", "study_weights = ... did not run: line 1 is not valid"),
+        ("study_weights = [missing]", "study_weights = ... stopped there or above it"),
+        ("study_weights = [1, 4, 4]\nmissing", "None of the 3 numbers"),
+    ],
+)
+def test_a_value_whose_newest_cell_stopped_before_it_is_not_judged(answer_after, newest, said):
+    cells = "study_weights = [10, 45, 45]\n", newest
+    with pytest.raises(CheckFailed, match=re.escape(said)):
         check("study_weights", answer_after(*cells))
-    said = "The cell with study_weights = ... did not run: line 1 is not valid Python"
-    assert said in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
