@@ -19,7 +19,7 @@ from sqlalchemy.engine import make_url
 
 from attention_lib.exercises import EXERCISES
 from attention_lib.grading.classroom.changed_cells import change_cells
-from attention_lib.grading.classroom.course import Course, CourseError
+from attention_lib.grading.classroom.course import Course, CourseError, class_folder
 from attention_lib.grading.classroom.gradebook import prepare_to_write
 from attention_lib.grading.lesson.markdown import read_lesson
 from attention_lib.grading.terminal import shown_name
@@ -301,6 +301,8 @@ def main(arguments: list[str] | None = None) -> int:
         )
     except CourseError as problem:
         print(problem, file=sys.stderr)
+        with contextlib.suppress(OSError, CourseError):  # it holds files, or its name is refused
+            class_folder(Path.cwd()).rmdir()
         return 1
     for lesson in lessons:
         print(course.released(lesson).relative_to(course.root))

@@ -63,6 +63,13 @@ def test_a_class_that_has_not_begun_is_told_everywhere(course, monkeypatch, caps
     assert not (course.root / f"classroom-{NAME}").exists()
 
 
+def test_a_refused_release_begins_no_class(course, monkeypatch, capsys):
+    monkeypatch.setenv(CLASS, NAME)
+    assert release.main(["no_lesson"]) == 1
+    assert "There is no lesson 'no_lesson'" in capsys.readouterr().err
+    assert not (course.root / f"classroom-{NAME}").exists()
+
+
 @pytest.mark.parametrize("name", ["../elsewhere", ".hidden", "spring b", "a/b"])
 def test_a_name_that_is_no_folders_name_is_told(course, monkeypatch, name):
     monkeypatch.setenv(CLASS, name)
