@@ -189,10 +189,10 @@ def _summary_row(cell: NotebookNode) -> dict[str, Any]:
         sentence = NOT_ATTEMPTED
     if marks.get("unmarked"):
         sentence = "This answer waits to be read."
-    elif marks.get("in_doubt"):
-        sentence = f"{sentence} The mark was given for an earlier answer.".strip()
-    elif comment:
-        sentence = f"{sentence} Comment: {printable(comment)}".strip()
+    else:
+        doubt = "This mark will be looked at again." if marks.get("in_doubt") else ""
+        comment = f"Comment: {printable(comment)}" if comment else ""
+        sentence = " ".join(filter(None, (sentence, doubt, comment)))
     if len(sentence) > limits.SUMMARY_CHARACTERS:
         sentence = f"{sentence[: limits.SUMMARY_CHARACTERS]}…"
     return {

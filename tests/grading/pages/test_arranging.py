@@ -201,7 +201,7 @@ def test_late_penalty_is_told_in_a_sentence():
         ({"unmarked": False, "score": 1.5}, ["1.5 of 2", "Comment: *Good*"]),
         (
             {"unmarked": False, "score": 1.5, "in_doubt": True},
-            ["1.5 of 2", "The mark was given for an earlier answer."],
+            ["1.5 of 2", "This mark will be looked at again. Comment: *Good*"],
         ),
     ],
 )
