@@ -133,6 +133,10 @@ demo: $(CLASS_READY) ## show what a class gets, with a made-up one of eight
 bench: $(READY) ## measure accuracy and time beside SciPy and PyTorch
 	@$(VENV_PYTHON) -m benchmarks
 
+# `python -m venv`, which Ctrl-C stops without a traceback.
+VENV := import runpy, signal; signal.signal(signal.SIGINT, signal.SIG_DFL); \
+    runpy.run_module("venv", run_name="__main__", alter_sys=True)
+
 # What is missing is said before anything is downloaded. The stamp is made last, so a set-up that was
 # interrupted is done again: from nothing if it was the first, over the old one if it was an update.
 define make_venv
@@ -147,13 +151,13 @@ define make_venv
 	    echo "$(PYTHON) cannot make an environment: install its venv module" \
 	         "(on Debian and Ubuntu: sudo apt install python3-venv)." >&2; exit 1; }
 	@echo "Setting up .venv; the first time this downloads $(1)."
-	@ls .venv/.installed* >/dev/null 2>&1 || "$(PYTHON)" -m venv --clear .venv
+	@ls .venv/.installed* >/dev/null 2>&1 || "$(PYTHON)" -c '$(VENV)' --clear .venv
 endef
 
 # uv installs, in a third of pip's time. Where it cannot (no wheel for the machine, a proxy or a mirror that
 # only pip's settings name), pip does. PyTorch is always pip's, whose settings may name a build for CPUs,
 # and uv keeps it. All they say goes to a file; shown are the larger downloads.
-GOAL = $(or $(firstword $(MAKECMDGOALS)),lab)$(if $(TORCH), TORCH=1)$(if $(MODEL), MODEL=1)
+GOAL = $(strip $(or $(firstword $(MAKECMDGOALS)),lab) $(filter-out PYTHON=%,$(MAKEOVERRIDES)))
 LOG := .venv/install.txt
 DONE := .venv/.done
 PIP := $(VENV_PYTHON) -m pip install --disable-pip-version-check --retries 2
@@ -161,7 +165,7 @@ UV := $(VENV_PYTHON) -m uv pip install --python $(VENV_PYTHON)
 SHOW := s/-[0-9][^ ]*//; /^ *Downloading .*\(([0-9.]+( ?G|[0-9]\.[0-9] ?M)i?B)/p
 shown = { rm -f $(DONE); { $(1) 2>&1 && touch $(DONE); } | tee $(LOG) | sed -nE '$(SHOW)'; test -e $(DONE); }
 SAY_WHY = { grep -m 1 -i "no space left" $(LOG) >&2 || \
-    echo "The download failed. Is there a connection? Run \`make $(GOAL)\` again." \
+    echo "The download failed. Is there a connection? Run \`$(strip make $(filter PYTHON=%,$(MAKEOVERRIDES)) $(GOAL))\` again." \
          "(What pip said is in $(LOG).)" >&2; exit 1; }
 install = @$(call shown,$(UV) $(1)) || $(call shown,$(PIP) $(1)) || $(SAY_WHY)
 

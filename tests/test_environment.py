@@ -186,7 +186,7 @@ class TestWhatIsMissing:
     def test_no_connection(self, course):
         said = said_by_make(course, f"PYTHON={sys.executable}", "MODEL=1")
         assert said.startswith("The download failed. Is there a connection?")
-        assert "Run `make lab MODEL=1` again." in said
+        assert f"Run `make PYTHON={sys.executable} lab MODEL=1` again." in said
 
 
 def test_container_sets_up_what_make_lab_does():
