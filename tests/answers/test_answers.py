@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import re
 
 import numpy as np
 import pytest
@@ -104,13 +105,20 @@ def test_answers_by_writers_have_what_a_teacher_would_say_and_a_rating():
         assert one.rating in (*RATINGS, ""), one.name
 
 
-def test_published_share_is_that_of_the_ratings():
-    ratings = [one.rating for one in all_answers() if one.writer]
-    share = f"{ratings.count('told') / len(ratings):.0%}".replace("%", " %")
-    for page in ("README.md", "docs/explanations.md"):
-        text = " ".join((CORPUS.parents[1] / page).read_text("utf-8").split())
-        assert f"{len(ratings)} wrong answers" in text
-        assert share in text
+def test_published_shares_are_those_of_the_ratings():
+    rated = [one for one in all_answers() if one.writer]
+    share = f"{sum(one.rating == 'told' for one in rated) / len(rated):.0%}".replace("%", " %")
+    readme, study = (
+        " ".join((CORPUS.parents[1] / page).read_text("utf-8").split())
+        for page in ("README.md", "docs/explanations.md")
+    )
+    assert f"Of {len(rated)} wrong answers by four writers, {share} are told" in study
+    assert f"Today's shares, of {len(rated)}:" in readme
+    fresh = [one for one in rated if one.writer in ("three", "four")]
+    assert f"wrote {len(fresh)} wrong answers" in readme
+    for faults in (1, 2):
+        of_all = f"[0-9]+ of {sum(one.faults == faults for one in fresh)}"
+        assert re.findall(of_all, readme) == re.findall(of_all, study) != []
 
 
 def test_answers_are_read_as_they_were_written(tmp_path):
