@@ -157,7 +157,8 @@ endef
 # uv installs, in a third of pip's time. Where it cannot (no wheel for the machine, a proxy or a mirror that
 # only pip's settings name), pip does. PyTorch is always pip's, whose settings may name a build for CPUs,
 # and uv keeps it. All they say goes to a file; shown are the larger downloads.
-GOAL = $(strip $(or $(firstword $(MAKECMDGOALS)),lab) $(filter-out PYTHON=%,$(MAKEOVERRIDES)))
+TARGET = $(or $(firstword $(MAKECMDGOALS)),lab)
+GOAL = $(strip $(TARGET) $(filter-out PYTHON=%,$(MAKEOVERRIDES)))
 LOG := .venv/install.txt
 DONE := .venv/.done
 PIP := $(VENV_PYTHON) -m pip install --disable-pip-version-check --retries 2
@@ -165,7 +166,7 @@ UV := $(VENV_PYTHON) -m uv pip install --python $(VENV_PYTHON)
 SHOW := s/-[0-9][^ ]*//; /^ *Downloading .*\(([0-9.]+( ?G|[0-9]\.[0-9] ?M)i?B)/p
 shown = { rm -f $(DONE); { $(1) 2>&1 && touch $(DONE); } | tee $(LOG) | sed -nE '$(SHOW)'; test -e $(DONE); }
 SAY_WHY = { grep -m 1 -i "no space left" $(LOG) >&2 || \
-    echo "The download failed. Is there a connection? Run \`$(strip make $(filter PYTHON=%,$(MAKEOVERRIDES)) $(GOAL))\` again." \
+    echo "The download failed. Is there a connection? Run \`$(strip make $(TARGET) $(MAKEOVERRIDES))\` again." \
          "(What pip said is in $(LOG).)" >&2; exit 1; }
 install = @$(call shown,$(UV) $(1)) || $(call shown,$(PIP) $(1)) || $(SAY_WHY)
 
