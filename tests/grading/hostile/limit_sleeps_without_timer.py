@@ -1,12 +1,12 @@
 """Turns off the timer that would stop it and sleeps in each call, which then ends in an error.
 
 A handler that does nothing, a blocked signal and a timer that never comes are three ways to it. The
-three answers deserve nothing, nor does the value that one of them is called for.
+three answers deserve nothing. The value that one of them is called for is right with ours in its place.
 """
 
 ENDLESS = True
 LESSON = "01_softmax"
-DESERVES = {"normalize_by_sum": 0, "weighted_sum": 0, "softmax": 0, "study_weights": 0}
+DESERVES = {"normalize_by_sum": 0, "weighted_sum": 0, "softmax": 0}
 ANSWERS = {
     "normalize_by_sum": """
 import signal, time
