@@ -32,7 +32,7 @@ def index(readme: str, lessons: list[str], pages: list[str], repository: str) ->
     ]
     menu = [
         TOCTREE.format(caption="Lessons", pages="\n".join(f"lessons/{name}" for name in lessons)),
-        TOCTREE.format(caption="Besides", pages="\n".join(pages)),
+        TOCTREE.format(caption="More", pages="\n".join(pages)),
     ]
     return "\n\n".join([*(with_site_links(part, "", repository) for part in parts), *menu]) + "\n"
 
