@@ -55,6 +55,8 @@ On Linux and a Mac (Debian and Ubuntu first need `sudo apt install python3-venv`
     .venv/bin/python -m attention_lib.learn
 
 JupyterLab opens with your copy of the first lesson, in `learn/`. Type the last command again to go on.
+In VS Code, open this folder, then the lesson in `learn/`, and choose the kernel of `.venv`. The lesson in
+`learn/` is what you hand in: save it first.
 
 `solution` shows the answers to a lesson in the edition that you are given when that lesson is over.
 Unpack it where you unpacked this one, and let it replace the files: your work in `learn/` stays.
