@@ -9,6 +9,8 @@ import mpmath
 import numpy as np
 import pytest
 
+from attention_lib import commands, record
+
 PEERS = {
     "test_onnx.py": "ONNX",
     "test_onnx_heads.py": "ONNX",
@@ -35,6 +37,14 @@ def _exact_digits():
     """Let mpmath carry digits enough for values far below the smallest float64."""
     with mpmath.workdps(60):
         yield
+
+
+@pytest.fixture(autouse=True)
+def _fresh_kernel(monkeypatch):
+    """Begin with a kernel that has checked nothing and given no hint, whatever ran before."""
+    monkeypatch.setattr(record, "_unwritten", [])
+    monkeypatch.setattr(commands, "_checked", [])
+    monkeypatch.setattr(commands, "_hints_given", {})
 
 
 @pytest.fixture(autouse=True)

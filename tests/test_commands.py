@@ -76,8 +76,7 @@ def test_a_mistaken_call_gets_one_line_in_jupyter(call, said, monkeypatch):
     assert line.endswith(said)
 
 
-def test_a_command_without_a_name_means_the_exercise_last_checked(capsys, monkeypatch):
-    monkeypatch.setattr("attention_lib.commands._checked", [])
+def test_a_command_without_a_name_means_the_exercise_last_checked(capsys):
     for command in (hint, solution):
         with pytest.raises(ValueError, match="Name the exercise in quotes"):
             command()
@@ -102,7 +101,6 @@ def test_a_lesson_newer_than_the_library_asks_for_an_update():
 
 
 def test_without_pytorch_its_exercise_is_not_checked(monkeypatch):
-    monkeypatch.setattr("attention_lib.commands._checked", [])
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.delitem(sys.modules, "attention_lib.lessons.gpu", raising=False)
     with pytest.raises(ImportError, match="needs PyTorch") as raised:

@@ -24,9 +24,8 @@ ONE_SOLVED = f"1 of {FIRST.exercises} exercises solved"
 
 
 @pytest.fixture(autouse=True)
-def fresh(monkeypatch):
-    """Begin with a kernel that has checked nothing, and that no grader started."""
-    monkeypatch.setattr(record, "_unwritten", [])
+def by_hand(monkeypatch):
+    """Begin with a kernel that no grader started."""
     monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
 
 
