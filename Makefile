@@ -26,7 +26,7 @@ EXTRAS_site := [torch,grading,classroom,site]
 # The first of these stamps that is there, or else the last.
 installed = $(or $(firstword $(wildcard $(READY) $(addprefix $(READY)-,$(1)))),$(READY)-$(lastword $(1)))
 LAB_READY := $(call installed,class-gpu learn-torch $(if $(TORCH),,class learn))
-CLASS_READY := $(call installed,class-gpu $(if $(filter 10_gpu,$(LESSON)),,class))
+CLASS_READY := $(call installed,class-gpu $(if $(filter 10%,$(LESSON)),,class))
 
 lab: $(LAB_READY) $(if $(MODEL),$(READY)-model) ## go on with the lessons; TORCH=1 adds PyTorch, MODEL=1 a language model
 	@$(VENV_PYTHON) -m attention_lib.learn $(LAB_FLAGS)

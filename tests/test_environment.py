@@ -107,7 +107,7 @@ def test_conda_makes_the_environment_of_the_whole_course():
         ([""], "lab TORCH=1", None),
         (["-learn-torch"], "grade LESSON=01_softmax", ".[grading,classroom]"),
         ([], "grade LESSON=10_gpu", ".[torch,grading,classroom]"),
-        (["-class"], "grade LESSON=10_gpu", ".[torch,grading,classroom]"),
+        (["-class"], "grade LESSON=10", ".[torch,grading,classroom]"),
         (["-class"], "release", None),
         (["-class-gpu"], "collect LESSON=01_softmax", None),
         ([""], "report LESSON=10_gpu", None),

@@ -144,7 +144,13 @@ class Course:
         return sorted(path.stem for path in (self.root / "solutions").glob("[0-9][0-9]_*.md"))
 
     def require(self, lesson: str) -> str:
-        """Return the lesson's name, or raise CourseError with the names that exist."""
+        """Return the name of the lesson that is called so or, of all lessons, begins so.
+
+        Raises
+        ------
+        CourseError
+            If there is none, or several begin so. The text has the names that may be meant.
+        """
         lessons = self.lessons
         if lesson in lessons:
             return lesson
@@ -154,7 +160,10 @@ class Course:
                 f"{lesson} is now {renamed}: rename the folders {folders} to {renamed} and grade "
                 f"{renamed}. Grades given for {lesson} stay in the gradebook."
             )
-        near = difflib.get_close_matches(lesson, lessons, n=2, cutoff=0.6)
+        near = [name for name in lessons if name.startswith(lesson)]
+        if len(near) == 1:
+            return near[0]
+        near = near or difflib.get_close_matches(lesson, lessons, n=2, cutoff=0.6)
         if near:
             raise CourseError(f"There is no lesson {lesson!r}. Did you mean {' or '.join(near)}?")
         known = f"There are: {', '.join(lessons)}." if lessons else "solutions/ is empty."

@@ -1,6 +1,7 @@
 """A course: its lessons, those that were renamed, and the folders that nbgrader's settings name."""
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -48,6 +49,16 @@ def test_a_course_that_still_has_a_renamed_lesson_uses_it(tmp_path):
     (tmp_path / "solutions").mkdir()
     (tmp_path / "solutions" / "08_gpu.md").write_text("", "utf-8")
     assert Course(tmp_path).require("08_gpu") == "08_gpu"
+
+
+def test_the_beginning_of_one_lesson_names_it():
+    course = Course(ROOT)
+    assert [course.require(text) for text in ("01", "03_sc", "01_softmax")] == [
+        *("01_softmax", "03_scaling", "01_softmax")
+    ]
+    for text, near in [("0", "01_softmax or 02_"), ("01_sotfmax", "01_softmax?"), ("x", "There are")]:
+        with pytest.raises(CourseError, match=re.escape(near)):
+            course.require(text)
 
 
 def test_lessons_were_renamed_to_lessons_that_there_are():
