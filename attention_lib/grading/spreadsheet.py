@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
 import io
 import re
@@ -26,15 +27,18 @@ def as_text_cell(value: str) -> str:
 
 
 def decoded(content: bytes) -> str:
-    """Decode a file in UTF-8, or in UTF-16 with a byte-order mark.
+    """Decode a file in UTF-8, in UTF-16 with a byte-order mark, or in cp1252 as Excel on Windows saves CSV.
 
     Raises
     ------
     UnicodeDecodeError
-        If it is neither.
+        If it is none of these.
     """
-    is_utf_16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return content.decode("utf-16" if is_utf_16 else "utf-8-sig")
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return content.decode("utf-16")
+    with contextlib.suppress(UnicodeDecodeError):
+        return content.decode("utf-8-sig")
+    return content.decode("cp1252")
 
 
 def delimiter_of(text: str) -> str:

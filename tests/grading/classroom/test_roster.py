@@ -111,9 +111,14 @@ def test_line_that_cannot_be_meant_so_is_named(write, text, why):
         write(text)
 
 
-def test_roster_that_is_no_utf_8_is_an_error(write):
+def test_roster_that_excel_saves_on_windows_is_read(write):
+    roster = write("id;first_name;last_name\nzoe;Zoë;O’Šea\n", "cp1252")
+    assert roster.find("Zoë O’Šea", "7").id == "zoe"
+
+
+def test_roster_that_is_no_text_is_an_error(write):
     with pytest.raises(CourseError, match="save it as UTF-8"):
-        write("id,first_name\nzoe,Zoë\n", "latin-1")
+        write("id,first_name\nzoe,Zoë\x81\n", "latin-1")
 
 
 def test_spreadsheets_mark_at_the_start_and_empty_lines_do_not_matter(write):
