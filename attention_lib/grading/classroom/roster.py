@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from nbgrader.api import Gradebook
 
 SHORTENED = re.compile(r"\d([.,]\d+)?E\+\d+", re.IGNORECASE)  # as spreadsheets show long numbers
+UNSURE = ("first_name", "last_name", "student", "email", "login")  # columns of a proposed line
 
 
 class NotFound(Exception):
@@ -171,7 +172,8 @@ class Roster:
         if lms_id and "lms_user_id" not in self.columns:
             headings = COLUMNS if self._has_own_columns else (*self.headings, "lms_user_id")
             column = f"make the first line {self._csv_row(headings)} and "
-        nobody = f"add the line {self.line(self._proposed_student(name, lms_id))}"
+        line = self.line(self._proposed_student(name, lms_id))
+        nobody = f"{self._columns_to_check()}add the line {line}"
         if not self.is_there:
             return f"{known} is not known yet: {nobody}"
         if not candidates:
@@ -189,9 +191,17 @@ class Roster:
         )
         return f"{self.file} does not say who {known} is: {column}{shown}; for another, {nobody}"
 
+    def _columns_to_check(self) -> str:
+        """Return a request to check the columns that a written name does not tell for sure."""
+        columns = zip(self.columns, self.headings, strict=True)
+        unsure = [heading for column, heading in columns if column in UNSURE]
+        return f"check {', '.join(unsure)} and " if unsure else ""
+
     def _proposed_student(self, name: str, lms_id: str) -> Student:
         """Return a proposed student for a name that is not in the roster."""
-        first, _, last = name.strip().rpartition(" ")
+        last, comma, first = name.strip().partition(", ")
+        if not comma:
+            first, _, last = name.strip().rpartition(" ")
         return Student(self._free_id(name), first, last if first else "", "", (lms_id,) if lms_id else ())
 
     def _free_id(self, name: str) -> str:

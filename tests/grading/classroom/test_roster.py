@@ -67,7 +67,8 @@ def test_who_could_be_several_is_asked_about_with_the_lines_to_write(write):
         write(LINES).find("Min Li", "678")
     assert "for li1 make its line li1,Min,Li,li1@uni.edu,678," in str(question.value)
     assert "or for li2 make its line li2,Min,Li,li2@uni.edu,678," in str(question.value)
-    assert "add the line min_li,Min,Li,,678," in str(question.value)
+    hint = "check first_name, last_name, email and add the line min_li,Min,Li,,678,"
+    assert str(question.value).endswith(hint)
 
 
 def test_namesake_with_another_lasting_id_is_not_taken_for_the_student(write):
@@ -81,8 +82,18 @@ def test_who_is_not_in_the_roster_is_asked_about_beside_whom_the_name_resembles(
     roster = write(LINES)
     with pytest.raises(NotFound, match="for ada make its line ada,Ada,Lovelace,.*12345 99"):
         roster.find("Ada Lovelase", "99")
-    with pytest.raises(NotFound, match='has no student "x,y": add the line x_y,'.replace('"', "'")):
+    with pytest.raises(NotFound, match="has no student 'x,y': check .* add the line x_y,"):
         roster.find("x,y")
+
+
+@pytest.mark.parametrize("name", ["Eve Moneypenny", "Moneypenny, Eve"])
+def test_proposed_line_says_what_to_check_in_it(write, name):
+    with pytest.raises(NotFound) as question:
+        write(CANVAS).find(name, "7")
+    assert "check Student, SIS Login ID and add the line " in str(question.value)
+    assert '"Moneypenny, Eve"' in str(question.value)
+    with pytest.raises(NotFound, match="has no student 'eve': add the line eve"):
+        write("id,note\nada,\n").find("eve")
 
 
 @pytest.mark.parametrize(

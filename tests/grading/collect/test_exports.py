@@ -285,7 +285,10 @@ def test_hand_in_of_a_team_is_said_to_be_unsupported(course, export, name):
 
 def test_who_is_in_no_roster_on_moodle_may_be_a_team(course, export):
     (refused,) = export((f"The Softmaxers_17_assignsubmission_file_/{NOTEBOOK}", "1")).refused
-    assert "(if it is a team: teams are not supported): add the line the_softmaxers," in refused
+    assert (
+        "(if it is a team: teams are not supported): check first_name, last_name, email and add "
+        in refused
+    )
 
 
 def test_group_of_any_name_on_canvas_is_remarked_on(course, export):
@@ -439,7 +442,10 @@ def test_downloads_are_those_of_students_in_the_roster(course):
     (folder / f"eve_{LESSON}.ipynb").write_text("3")
     result = collect(course, LESSON)
     assert sorted(submitted(course)) == [f"bo/{LESSON}/{NOTEBOOK}"]
-    assert "has no student 'eve': add the line eve,,,,," in result.refused[0]
+    assert (
+        "has no student 'eve': check first_name, last_name, email and add the line eve,,,,,"
+        in result.refused[0]
+    )
 
 
 def test_command_collects_an_export_or_says_why_not(course, monkeypatch, capsys):
