@@ -176,8 +176,8 @@ def _newest(files: Files, kinds: Mapping[str, Kind], lesson: str) -> str:
         return max(paths, key=files.order.__getitem__)
     shown = ", ".join(sorted(paths)[: limits.FILES_NAMED_PER_NOTE])
     raise NotCollected(
-        f"it holds {len(paths)} notebooks ({shown}) and nothing says which counts; leave one of them "
-        "there"
+        f"it holds {len(paths)} notebooks ({shown}) and nothing says which counts; ask which, and "
+        f"collect that one in its place, named STUDENT_{lesson}{NOTEBOOK}"
     )
 
 

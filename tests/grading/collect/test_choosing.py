@@ -143,6 +143,7 @@ def test_where_nothing_says_which_is_newer_the_instructor_is_asked(course, expor
     )
     assert list(submitted(course)) == [f"bo/{LESSON}/{LESSON}.ipynb"]
     assert f"2 notebooks ({LESSON} (1).ipynb, {LESSON}.ipynb)" in result.refused[0]
+    assert f"collect that one in its place, named STUDENT_{LESSON}.ipynb." in result.refused[0]
 
 
 def test_times_within_a_minute_may_be_those_of_packing_and_say_nothing(course):
