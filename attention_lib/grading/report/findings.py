@@ -127,6 +127,10 @@ def read_class(course: Course, lesson: str) -> ClassReport:
     graded = {
         name: one for name, one in standings.items() if course.autograded(lesson, name).is_file()
     }
+    known = {student.id for student in students}
+    strangers = (submitted | graded.keys()) - known if course.roster.is_file() else set()
+    submitted -= strangers
+    graded = {name: one for name, one in graded.items() if name not in strangers}
     findings, damaged = {}, []
     for student in list(graded):
         try:
@@ -134,11 +138,10 @@ def read_class(course: Course, lesson: str) -> ClassReport:
         except (ValueError, KeyError, TypeError, AttributeError):  # edited by hand, for example
             damaged.append(student)
             del graded[student]
-    if not graded:
+    if not (graded or strangers):
         raise CourseError(
             f"Nobody has been graded for {lesson} yet: {course.command('grade', lesson)} does that."
         )
-    known = {student.id for student in students}
     excused = {student.id for student in students if lesson in student.excused}
     absent = known - excused - submitted - graded.keys() - set(damaged)
     refused = absent & course.not_collected(lesson).keys()
@@ -150,6 +153,7 @@ def read_class(course: Course, lesson: str) -> ClassReport:
         away={
             "with an autograded notebook that cannot be read": damaged,
             "not graded yet": sorted(submitted - graded.keys() - set(damaged)),
+            f"not in {course.shown(course.roster)}": sorted(strangers),
             "not collected": sorted(refused),
             "handed in nothing": sorted(absent - refused),
             "excused": sorted(excused),

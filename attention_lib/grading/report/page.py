@@ -152,7 +152,7 @@ def _histogram(report: ClassReport) -> str:
     totals = Counter(
         min(max(math.floor(report.total(student) + 0.5), 0), most) for student in report.standings
     )
-    step, height, tallest = BAR_WIDTH / (most + 1), 120, max(totals.values())
+    step, height, tallest = BAR_WIDTH / (most + 1), 120, max(totals.values(), default=1)
     parts = []
     for points in range(most + 1):
         tall = height * totals[points] / tallest

@@ -93,6 +93,22 @@ def test_text_says_who_is_stuck_on_what(report):
     assert re.search(r"^   2  softmax-[a-z-]+, .*\. \(cal cleo\)$", text, re.MULTILINE | re.DOTALL)
 
 
+def test_who_is_not_in_the_roster_is_named_and_not_counted(room):
+    try:
+        room.course.roster.write_text("id\nhal\n", "utf-8")
+        report = quietly(read_class, room.course, LESSON)
+        assert "0 graded; 5 not in classroom/students.csv" in as_text(report)
+        assert "0 graded" in as_page(report)
+        room.course.roster.write_text("id\nada\nbo\ncal\n", "utf-8")
+        report = quietly(read_class, room.course, LESSON)
+    finally:
+        room.course.roster.unlink()
+    assert "3 graded; 2 not in classroom/students.csv (cleo, eve)" in as_text(report)
+    assert report.outcomes("softmax") == {"right": 1, "wrong": 1, "unattempted": 1}
+    outcomes = {row["outcome"] for row in csv.DictReader(io.StringIO(as_csv(report)))}
+    assert "not in classroom/students.csv" in outcomes
+
+
 def test_text_explains_the_words_that_it_uses(report):
     explained = as_text(report).splitlines()[-1]
     assert explained.startswith("(wrong: the check says why; stopped by an error: ")
