@@ -30,6 +30,7 @@ class Result:
     student: str
     points: dict[str, float | None] = field(default_factory=dict)  # None: not yet marked by a human
     penalty: float = 0.0  # for being late
+    in_doubt: list[str] = field(default_factory=list)  # exercises marked for an earlier answer
     note: str = ""
     failed: bool = False
     absent: bool = False  # handed in nothing
@@ -156,10 +157,11 @@ def _result_for(
     is_known = standing.late or standing.extension  # nbgrader's times say more
     notes += [note for note in collected if not (is_known and note == LATE_MARK)]
     if standing.in_doubt:
-        doubtful = [name.removeprefix("check_") for name in standing.in_doubt]
-        notes.append(f"look again at your mark for {', '.join(doubtful)}")
+        notes.append(f"look again at your mark for {', '.join(standing.in_doubt)}")
     note = "; ".join(note for note in notes if note)
-    return Result(student, standing.points, standing.penalty, note, page=entry.page)
+    return Result(
+        student, standing.points, standing.penalty, standing.in_doubt, note, page=entry.page
+    )
 
 
 def _lateness_note(standing: Standing) -> str:
@@ -203,7 +205,7 @@ def table(most: dict[str, float], results: list[Result]) -> str:
     rows[1] += [f"of {sum(most.values()):g}", ""]
     for result in results:
         has_none = result.failed or result.absent
-        points = ["-" if has_none else _points_text(result.points.get(name)) for name in most]
+        points = ["-" if has_none else _points_text(result, name) for name in most]
         total = "-" if has_none else f"{result.total:g}"
         rows.append([shown_name(result.student), *points, total, printable(result.note)])
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -219,9 +221,7 @@ def table(most: dict[str, float], results: list[Result]) -> str:
 def summary(results: list[Result]) -> str:
     """Return one line with the number of hand-ins, and everything that needs attention."""
     failed = [shown_name(result.student) for result in results if result.failed]
-    waiting = Counter(
-        name for result in results for name, own in result.points.items() if own is None
-    )
+    waiting = Counter(name for result in results for name in result.points if _waits(result, name))
     absent = [result for result in results if result.absent]
     sentences = [f"{len(results) - len(absent)} handed in."]
     if failed:
@@ -238,8 +238,14 @@ def summary(results: list[Result]) -> str:
     return " ".join(sentences)
 
 
-def _points_text(points: float | None) -> str:
-    return "?" if points is None else f"{points:g}"
+def _points_text(result: Result, exercise: str) -> str:
+    points = result.points.get(exercise)
+    return f"{'' if points is None else format(points, 'g')}{'?' * _waits(result, exercise)}"
+
+
+def _waits(result: Result, exercise: str) -> bool:
+    """Tell whether a human has to mark an answer, or to look at its mark again."""
+    return result.points.get(exercise) is None or exercise in result.in_doubt
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -33,8 +33,8 @@ class Standing:
 
     points: dict[str, float | None] = field(default_factory=dict)  # None: not yet marked by a human
     automatic: dict[str, float | None] = field(default_factory=dict)  # what the grader gave
-    settled: list[str] = field(default_factory=list)  # marked by hand
-    in_doubt: list[str] = field(default_factory=list)  # marked by hand, but for an earlier answer
+    settled: list[str] = field(default_factory=list)  # cells marked by hand
+    in_doubt: list[str] = field(default_factory=list)  # exercises marked for an earlier answer
     above: list[str] = field(default_factory=list)  # marked by hand above the points
     extension: timedelta = timedelta()  # of the due date, for this student
     late: timedelta = timedelta()
@@ -221,7 +221,10 @@ def _read_standings(
             continue
         standing = standings[name]
         if manual is not None:
-            (standing.in_doubt if doubt else standing.settled).append(cell)
+            if doubt:
+                standing.in_doubt.append(cell.removeprefix("check_"))
+            else:
+                standing.settled.append(cell)
             if manual > most:
                 standing.above.append(cell)
         waits = automatic is None and manual is None

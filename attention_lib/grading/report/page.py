@@ -96,6 +96,8 @@ def _exercise_section(report: ClassReport, exercise: str) -> str:
     distribution = Counter(own for own in points if own is not None)
     words = [f"{count} with {own:g}" for own, count in sorted(distribution.items(), reverse=True)]
     words += [f"{waiting} not marked yet"] if waiting else []
+    doubtful = sum(exercise in standing.in_doubt for standing in report.standings.values())
+    words += [f"{doubtful} to be looked at again"] if doubtful else []
     parts = [heading, f"<p>Points: {', '.join(words)}.</p>"]
     if report.outcomes(exercise):
         parts += [f"<p>{html.escape(counts(report, exercise))}</p>"]

@@ -19,7 +19,7 @@ MEANINGS = {
 }
 SIGNS = (
     "In the table of points, ? waits to be marked by hand, - is not handed in or not graded, "
-    "0 is wrong or not attempted."
+    "0 is wrong or not attempted. Behind a mark, ? asks to look at it again."
 )
 MOST_GROUPS = 5  # of one exercise; the page has them all
 MOST_CHARACTERS = 160  # of a check's message

@@ -26,11 +26,13 @@ from attention_lib.grading.batch.recording import uninterrupted
 from attention_lib.grading.batch.workers import Workers
 from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.classroom.journal import Journal
-from attention_lib.grading.grade import grade, main, table
+from attention_lib.grading.grade import grade, main, summary, table
 from attention_lib.grading.judge import execution
 from attention_lib.grading.judge.execution import run_notebook
 from attention_lib.grading.nbgrader_plugins.autograde import UNPROTECTED, AutogradeSubmissions
 from attention_lib.grading.release import release
+from attention_lib.grading.report.findings import read_class
+from attention_lib.grading.report.page import as_page
 from tests.grading.rows import read_rows, rows_of_others
 from tests.grading.sample_class import (
     LESSONS,
@@ -361,6 +363,10 @@ def test_marks_given_by_hand_are_shown_and_kept(room):
     result = room.grade()["cy"]
     assert result.points == {**room.nothing, "written_softmax": 1.5}
     assert result.note == "look again at your mark for written_softmax"
+    assert " 1.5?  " in table(room.worth, [result])
+    assert "Waiting for a human (?): written_softmax of 1." in summary([result])
+    report = as_page(quietly(read_class, room.course, LESSON))
+    assert "1 to be looked at again." in report
 
 
 def test_lateness_is_noted_and_costs_what_the_settings_say(room):
