@@ -139,6 +139,7 @@ def test_everyone_in_the_strange_class_gets_what_they_deserve(room):
         ("foreign", "nothing to grade: it has none of this lesson's answer cells"),
         ("ends_python", "Python ended while this ran"),
         ("never_ends", "could not be interrupted"),
+        ("never_ends", "did not end and was stopped: normalize_by_sum"),
         ("noisy", "see the remark on softmax"),
     ],
 )

@@ -20,6 +20,7 @@ from attention_lib.grading.classroom.journal import Journal
 from attention_lib.grading.classroom.marks import read_answers, settle, still_settled
 from attention_lib.grading.intake.cells import too_many_characters
 from attention_lib.grading.intake.submission import OTHER_NOTEBOOKS, Prepared
+from attention_lib.grading.judge.execution import TIMEOUT
 from attention_lib.grading.judge.task import Ran
 from attention_lib.grading.nbgrader_plugins.autograde import AutogradeSubmissions
 
@@ -146,7 +147,13 @@ def note_for_instructor(prepared: Prepared, ran: Ran) -> str:
     outputs = [output for cell in ran.outputs.values() for output in cell]
     verdicts = [output.get("metadata", {}).get("attention_lib", {}) for output in outputs]
     advised = [verdict["exercise"] for verdict in verdicts if verdict.get("advice")]
-    remarks = [f"see the remark on {', '.join(advised)}"] if advised else []
+    endless = [
+        cell.metadata.get("nbgrader", {}).get("grade_id", "another cell")
+        for cell in prepared.notebook.cells
+        if any(output.get("ename") == TIMEOUT for output in ran.outputs.get(cell.get("id"), []))
+    ]
+    remarks = [f"did not end and was stopped: {', '.join(endless)}"] if endless else []
+    remarks += [f"see the remark on {', '.join(advised)}"] if advised else []
     remarks += [
         f"{verdict['exercise']} lost its points for a forbidden call"
         for verdict in verdicts
