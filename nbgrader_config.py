@@ -78,8 +78,8 @@ c.ExchangeFactory.release_feedback = "attention_lib.grading.nbgrader_plugins.exc
 # c.ExchangeCollect.check_owner = False
 
 # A lesson is not released while two cells have one name, or a teacher's own has that of an exercise.
-c.GenerateAssignment.preprocessors.prepend(
-    ["attention_lib.grading.nbgrader_plugins.check_names.CheckNames"]
+c.GenerateAssignment.exporter_class = (
+    "attention_lib.grading.nbgrader_plugins.check_names.CheckNames"
 )
 
 # What was handed in is read warily, run in a sandbox, checked from outside it, and written into the

@@ -234,11 +234,17 @@ def test_cells_marked_by_nbgraders_toolbar_are_graded(toolbar, capsys):
     assert "AssertionError" in room.feedback("ada")
 
 
-def test_names_that_clash_are_refused_before_nbgrader_says_that_metadata_are_corrupted(toolbar):
-    _, add = toolbar
-    outcome = add(marked("a", "assert True", 1), marked("check_a", "assert True", 1))
+@pytest.mark.parametrize("names", [("a", "check_a"), ("a", "a")])
+def test_names_that_clash_are_refused_in_a_sentence(toolbar, names):
+    room, add = toolbar
+    outcome = add(*(marked(name, "assert True", 1) for name in names))
     assert not outcome["success"]
-    assert "Error: two cells are called 'a': give one of them another name." in outcome["log"]
+    (line,) = outcome["log"].splitlines()
+    place = room.course.source(LESSON).parent / f"{LESSON}.ipynb"
+    assert line.startswith("[ERROR] In ")
+    assert place.name in line
+    assert line.endswith(" two cells are called 'a': delete one of them, or give it another name.")
+    assert room.course.released(LESSON).is_file()
 
 
 def test_solution_of_the_teachers_own_that_fails_its_test_stops_the_batch(toolbar, capsys):

@@ -30,7 +30,9 @@ def refuse_clashes(
     graded = [cell for cell in marked if cell.metadata.nbgrader.get("grade")]
     columns = Counter(_name_in_tables(cell) for cell in graded)
     for name in [*_repeated(names), *_repeated(columns)]:
-        raise CourseError(f"two cells are called {name!r}: give one of them another name.")
+        raise CourseError(
+            f"two cells are called {name!r}: delete one of them, or give it another name."
+        )
     for cell in marked:
         _require_closed_marks(cell)
     own = [cell for cell in graded if not _is_ours(cell, lesson, exercises)]
