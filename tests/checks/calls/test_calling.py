@@ -118,6 +118,18 @@ def test_what_an_answer_does_to_numpys_error_state_ends_with_it():
     assert np.geterr() == before
 
 
+@pytest.mark.parametrize(
+    ("operation", "outcome"),
+    [("matmul", "right"), ("dot", "right"), ("vecdot", "right"), ("exp", "wrong")],
+)
+def test_a_flag_that_a_blas_raises_is_no_fault_of_the_answer(operation, outcome):
+    def flagged(scores, axis=-1):
+        warnings.warn(f"invalid value encountered in {operation}", RuntimeWarning, stacklevel=1)
+        return right(scores, axis)
+
+    assert judge(find("softmax"), flagged, 0).outcome == outcome
+
+
 def test_warnings_and_prints_of_an_answer_do_not_leak(capsys):
     def loud(scores, axis=-1):
         print("noise")
