@@ -5,6 +5,7 @@ Each measurement takes a function and its arguments, and runs in the process of 
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 import tracemalloc
@@ -47,12 +48,15 @@ def lines_run(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> int
         count += event == "line"
         return trace
 
-    previous = sys.gettrace()
+    previous, collects = sys.gettrace(), gc.isenabled()
+    gc.disable()  # a collection runs finalizers and callbacks of others, whose lines would count
     sys.settrace(trace)
     try:
         function(*args, **kwargs)
     finally:
         sys.settrace(previous)
+        if collects:
+            gc.enable()
     return count
 
 

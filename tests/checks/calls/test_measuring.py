@@ -1,5 +1,6 @@
 """What a call costs is measured: memory as NumPy and Python hold it, growth by the work."""
 
+import gc
 import tracemalloc
 
 import numpy as np
@@ -124,6 +125,26 @@ def test_work_is_counted_and_not_timed(function, power):
     growth = [growth_of_work(function, only_ones, (250, 1000)) for _ in range(2)]
     assert growth[0] == growth[1]
     assert 2 * 4 ** (power - 1) < growth[0] <= 4**power * 1.1
+
+
+def test_a_garbage_collection_adds_no_lines(monkeypatch):
+    def collected(phase, info):
+        """Run a line, as a callback of another library does."""
+        info.clear()
+
+    quiet = lines_run(make_lists)
+    monkeypatch.setattr(gc, "callbacks", [collected])
+    threshold = gc.get_threshold()
+    gc.set_threshold(1)
+    try:
+        assert lines_run(make_lists) == quiet
+        assert gc.isenabled()
+    finally:
+        gc.set_threshold(*threshold)
+
+
+def make_lists():
+    return [[] for _ in range(100)]
 
 
 def test_a_count_leaves_numpy_and_the_result_as_they_are():
