@@ -91,6 +91,7 @@ def test_nobody_waits_for_a_sleeper_and_who_hands_in_meanwhile_is_graded(tmp_pat
             HeldWorkers.wake()
 
     monkeypatch.setattr("attention_lib.grading.grade.Workers", HeldWorkers)
+    monkeypatch.setattr(HeldWorkers, "seeds", [])
     monkeypatch.setattr(watch, "_print", meanwhile)
     monkeypatch.setattr(watch, "PAUSE_SECONDS", 0)
     known = watch.look(room.course, LESSON, 0, {})
@@ -152,6 +153,7 @@ def test_who_lost_marks_to_time_is_run_again_while_another_sleeps(tmp_path, monk
 
     monkeypatch.setattr("attention_lib.grading.batch.batch.run_notebook", run_slowly)
     monkeypatch.setattr("attention_lib.grading.grade.Workers", HeldWorkers)
+    monkeypatch.setattr(HeldWorkers, "seeds", [])
     monkeypatch.setattr(watch, "_print", tell)
     watch.look(room.course, LESSON, 0, {})
     assert told == [("bo", 2), ("a_sleeper", 3)]
