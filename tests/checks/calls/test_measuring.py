@@ -127,20 +127,21 @@ def test_work_is_counted_and_not_timed(function, power):
     assert 2 * 4 ** (power - 1) < growth[0] <= 4**power * 1.1
 
 
-def test_a_garbage_collection_adds_no_lines(monkeypatch):
+def test_a_garbage_collection_adds_no_lines():
     def collected(phase, info):
         """Run a line, as a callback of another library does."""
         info.clear()
 
     quiet = lines_run(make_lists)
-    monkeypatch.setattr(gc, "callbacks", [collected])
     threshold = gc.get_threshold()
+    gc.callbacks.append(collected)
     gc.set_threshold(1)
     try:
         assert lines_run(make_lists) == quiet
         assert gc.isenabled()
     finally:
         gc.set_threshold(*threshold)
+        gc.callbacks.remove(collected)
 
 
 def make_lists():
