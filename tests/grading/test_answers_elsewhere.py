@@ -184,6 +184,19 @@ def odd_definitions(room):
     return notebook
 
 
+def bound_by_text(room):
+    """Definitions in a text that exec or a magic runs, and in the dictionary of names."""
+    notebook, code = room.blank(), code_of(room)
+    forms = (
+        f"exec({code['normalize_by_sum']!r})",
+        code["softmax"].replace("def softmax", "def own") + "\nglobals()['softmax'] = own",
+        "%time study_weights = np.exp([2.0, 4, 4]) / np.exp([2.0, 4, 4]).sum()",
+        f"source = {code['weighted_sum']!r}\nexec(source)",
+    )
+    notebook.cells[2:2] = map(new_code_cell, forms)
+    return notebook
+
+
 def without_metadata(room):
     """All metadata, ids and lesson's text lost, answers in their places: another program."""
     notebook = room.key()
@@ -388,6 +401,11 @@ STUDENTS = {
         "split_with_copied_settings": (split_with_copied_settings, ALL, ""),
         "pasted_for_another": (pasted_for_another, ALL, "study_weights: answered in"),
         "odd_definitions": (odd_definitions, BLANK, "answered in a cell above"),
+        "bound_by_text": (
+            bound_by_text,
+            {**BLANK, "weighted_sum": 0},
+            "weighted_sum: a cell above normalize_by_sum may define it by exec",
+        ),
         "stub_and_helper": (
             stub_and_helper,
             ALL,

@@ -5,9 +5,13 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-RUNS_ITS_CELL = {"time", "capture", "prun"}  # cell magics that run the rest of the cell as Python
+RUNS_ITS_TEXT = {
+    "time",
+    "capture",
+    "prun",
+}  # magics that run the rest of the cell or line as Python
 TRANSFORMED_CHARACTERS = 10_000  # a longer cell is not parsed for IPython's syntax
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _CELL_MAGIC = re.compile(r"\A(\s*)%%(\w+).*")
@@ -55,7 +59,7 @@ def parse_cell(source: str) -> ast.Module | None:
 
 def _as_python(source: str) -> str:
     magic = _CELL_MAGIC.match(source)
-    if magic and magic[2] in RUNS_ITS_CELL:
+    if magic and magic[2] in RUNS_ITS_TEXT:
         source = magic[1] + source[magic.end() :]
     return source if _parse_python(source) else _transformed(source)
 
@@ -90,8 +94,7 @@ def _names_bound_in(tree: ast.AST) -> Iterator[str]:
                 if not _is_placeholder_of(node, node.name):
                     yield node.name
                 for inner in ast.walk(node):
-                    if isinstance(inner, ast.Global):
-                        yield from inner.names
+                    yield from _names_bound_globally(inner)
                 continue
             case ast.Lambda() | ast.AnnAssign(value=None):
                 continue
@@ -100,6 +103,10 @@ def _names_bound_in(tree: ast.AST) -> Iterator[str]:
             case ast.comprehension():  # its targets are local to it
                 waiting += [node.iter, *node.ifs]
                 continue
+            case ast.Call() if tree_of_text := _tree_of_text_run_by(node):
+                waiting.append(tree_of_text)
+            case ast.Subscript():
+                yield from _names_bound_globally(node)
             case ast.Name(ctx=ast.Store()):
                 yield node.id
             case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
@@ -109,6 +116,37 @@ def _names_bound_in(tree: ast.AST) -> Iterator[str]:
             case ast.alias():
                 yield node.asname or node.name.partition(".")[0]
         waiting += ast.iter_child_nodes(node)
+
+
+def _names_bound_globally(node: ast.AST) -> Iterable[str]:
+    """Return the names that `global f` declares, or the one that `globals()["f"] = ...` binds."""
+    match node:
+        case ast.Global():
+            return node.names
+        case ast.Subscript(
+            value=ast.Call(func=ast.Name(id="globals" | "locals" | "vars"), args=[]),
+            slice=ast.Constant(value=str(name)),
+            ctx=ast.Store(),
+        ):
+            return [name]
+    return []
+
+
+def _tree_of_text_run_by(call: ast.Call) -> ast.Module | None:
+    """Parse the text that a call of exec, or a line magic such as %time, runs in the notebook."""
+    match call:
+        case ast.Call(
+            func=ast.Name(id="exec"),
+            args=[ast.Constant(value=str(text))]
+            | [ast.Constant(value=str(text)), ast.Call(func=ast.Name(id="globals"))],
+        ):
+            return _parse_python(text)
+        case ast.Call(
+            func=ast.Attribute(attr="run_line_magic"),
+            args=[ast.Constant(value=magic), ast.Constant(value=str(text))],
+        ) if magic in RUNS_ITS_TEXT:
+            return _parse_python(text)
+    return None
 
 
 def _is_placeholder_of(node: ast.AST, name: str) -> bool:

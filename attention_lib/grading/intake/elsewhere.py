@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -20,6 +21,7 @@ from attention_lib.grading.intake.cells import (
 from attention_lib.grading.intake.words import has_sentence, is_blank_answer, own_words
 
 ELSEWHERE = "elsewhere in this notebook"  # marks a text that replaces an answer
+_BINDS_BY_TEXT = re.compile(r"\b(exec|globals|locals|vars|setattr|user_ns)\b")
 
 
 @dataclass(frozen=True)
@@ -105,12 +107,16 @@ def _find_code(
     where = [place.words for place in places if place.is_run and place.cell.binds(name)]
     if not where:
         definition = definition_of(answer)
-        for place in places:
+        for place in [place for place in places if place.cell is not cell]:
             text = place.cell.text
             runs = place.is_run and parse_cell(text) is not None
-            if place.cell is not cell and not runs and definition.search(text):
+            if not runs and definition.search(text):
                 found.notes.append(
                     f"{name}: what looks like an answer in {place.words} does not run."
+                )
+            elif runs and name in text and _BINDS_BY_TEXT.search(text):
+                found.notes.append(
+                    f"{name}: {place.words} may define it by exec or globals(), which is not followed."
                 )
         return
     found.answered.setdefault(where[-1], []).append(name)
