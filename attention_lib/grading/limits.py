@@ -64,6 +64,7 @@ CELL_RICH_CHARACTERS = 4_000_000  # of pictures, HTML and similar outputs
 # Judge: how long cells and answers may run.
 CELL_SECONDS = 20.0  # wall-clock time of one cell, unless nbgrader_config.py sets another
 SHORTEST_SECONDS = 0.1  # the least time left to start one more cell or check
+RERUN_SHARE = 1 / 6  # of a submission's time, kept for reruns with model answers
 CHECK_SECONDS = 30.0  # wall-clock time of all calls of one answer
 CELL_OUTPUT_BYTES = 8_000_000  # of the message in which a process reports one cell's outputs
 ALL_OUTPUT_BYTES = 20_000_000  # of the outputs of all of a submission's cells

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import atexit
 import copy
-import dataclasses
 import functools
 import json
 import logging
@@ -74,7 +73,7 @@ def run_notebook(task: Task) -> Ran:
     is rerun with all of them. If an answer fails and depends on another one that failed, it is
     rerun with the model answer for that one. Of this rerun, only the result *right* is used; other
     cells that were stopped, or that ended Python, are left out. A teacher's own tests run last. All
-    runs share one deadline.
+    runs share one deadline, before which RERUN_SHARE of the time is kept for the model answers.
 
     Raises
     ------
@@ -85,47 +84,58 @@ def run_notebook(task: Task) -> Ran:
     if problem_of(notebook):
         return Ran()  # there is nothing of the student's to run
     code = [one for one in notebook.cells if one.cell_type == "code" and not check_name(one)]
-    setup = [cell for cell in code if _is_setup(cell)]
+    everything = {cell.id for cell in code}
+    cells = {cell.id for cell in code if _is_setup(cell) or _is_the_students(cell)}
     with _one_at_a_time:
-        _sandbox_for(task, setup)  # started here: this time is not the submission's
+        _sandbox_for(task, notebook)  # started here: this time is not the submission's
         deadline = time.monotonic() + task.seconds
-        cells = {cell.id for cell in code if cell in setup or _is_the_students(cell)}
-        ran = _run_and_check(notebook, cells, setup, task, deadline)
-        stopped = ran.overdue or ran.stops
-        if len(cells) < len(code) and not stopped and _misses_a_name(notebook.cells, ran):
+        first = deadline - limits.RERUN_SHARE * task.seconds if task.answers else deadline
+        ran = _run_and_check(notebook, cells, task, first)
+        if ran.overdue or ran.stops:
+            everything = cells
+        elif cells < everything and _misses_a_name(notebook.cells, ran):
             log.debug("a name was missing: running all %d cells", len(code))
-            cells = {cell.id for cell in code}
-            ran = _run_and_check(notebook, cells, setup, task, deadline)
-        for ours, names in second_chances(notebook, ran.outputs, task.answers).items():
-            if time.monotonic() >= deadline:
-                break
-            log.debug("running with the model answers of %s for %s", ours, names)
-            changed = with_model_answers(notebook, {n: task.answers[n] for n in ours}, names)
-            with_ours = cells | {cell.id for cell in changed.cells if cell.id.startswith(OURS)}
-            answers = [c for c in code if _is_the_students(c) and bound_names(c.source) & {*names}]
-            with_ours |= {cell.id for cell in answers}  # the failed one may have stopped them
-            again = _run_and_check(changed, with_ours, setup, task, deadline)
-            right = set(right_exercises(changed, again.outputs))
-            for cell in notebook.cells:
-                if (name := checked_exercise(cell)) in right:
-                    ran.outputs[cell.id] = right_with_ours(str(name), ours)
-            ran = dataclasses.replace(ran, waited=ran.waited or again.waited)
+            cells = everything
+            ran = _run_and_check(notebook, cells, task, first)
+        _give_second_chances(notebook, cells, task, deadline, ran)
         if any(map(is_own_test, notebook.cells)):
-            everything = cells if stopped else {cell.id for cell in code}
-            ran = _run_own_tests(notebook, cells, everything, setup, task, deadline, ran)
-    return dataclasses.replace(ran, waited=ran.waited and marks_lost(notebook, ran))
+            _run_own_tests(notebook, cells, everything, task, deadline, ran)
+    ran.waited = ran.waited and marks_lost(notebook, ran)
+    return ran
+
+
+def _give_second_chances(
+    notebook: NotebookNode, cells: set[str], task: Task, deadline: float, ran: Ran
+) -> None:
+    """Rerun failed exercises with model answers for those they depend on; note which are right."""
+    groups = second_chances(notebook, ran.outputs, task.answers)
+    for count, (ours, names) in enumerate(groups.items()):
+        share = (deadline - time.monotonic()) / (len(groups) - count)
+        if share <= 0:
+            return
+        log.debug("running with the model answers of %s for %s", ours, names)
+        changed = with_model_answers(notebook, {n: task.answers[n] for n in ours}, names)
+        with_ours = cells | {cell.id for cell in changed.cells if cell.id.startswith(OURS)}
+        for cell in _code_of_the_student(notebook):
+            if bound_names(cell.source) & {*names}:  # the failed answer may have stopped it
+                with_ours.add(cell.id)
+        again = _run_and_check(changed, with_ours, task, time.monotonic() + share)
+        right = set(right_exercises(changed, again.outputs))
+        for cell in notebook.cells:
+            if (name := checked_exercise(cell)) in right:
+                ran.outputs[cell.id] = right_with_ours(str(name), ours)
+        ran.waited |= again.waited
 
 
 def _run_own_tests(
     notebook: NotebookNode,
     cells: set[str],
     everything: set[str],
-    setup: list[NotebookNode],
     task: Task,
     deadline: float,
     ran: Ran,
-) -> Ran:
-    """Run a teacher's own tests at their places; return the earlier result with their outputs.
+) -> None:
+    """Run a teacher's own tests at their places; add their outputs to those of the earlier run.
 
     They run in a process of their own, in which nothing is checked. Only the outputs of test cells
     are taken from it. So tests cost no other points, and an answer that reads hidden tests cannot
@@ -135,37 +145,34 @@ def _run_own_tests(
     ids = {cell.id for cell in tests}
     without_checks = copy.copy(notebook)
     without_checks.cells = [cell for cell in notebook.cells if not checked_exercise(cell)]
-    own = _run_and_check(without_checks, cells | ids, setup, task, deadline)
+    own = _run_and_check(without_checks, cells | ids, task, deadline)
     if cells < everything and not own.overdue and _misses_a_name(tests, own):
-        own = _run_and_check(without_checks, everything | ids, setup, task, deadline)
+        own = _run_and_check(without_checks, everything | ids, task, deadline)
     for cell in tests:
         if cell.id in own.outputs:
             ran.outputs[cell.id] = scored(cell, own.outputs[cell.id])
             ran.counts[cell.id] = len(ran.counts) + 1
-    stops = list(dict.fromkeys([*ran.stops, *own.stops]))
-    return dataclasses.replace(ran, stops=stops, waited=ran.waited or own.waited)
+    ran.stops += [stop for stop in own.stops if stop not in ran.stops]
+    ran.waited |= own.waited
 
 
-def _run_and_check(
-    notebook: NotebookNode,
-    to_run: set[str],
-    setup: list[NotebookNode],
-    task: Task,
-    deadline: float,
-) -> Ran:
-    """Run cells and check answers; if Python ends, start again without the cell that ended it."""
+def _run_and_check(notebook: NotebookNode, to_run: set[str], task: Task, deadline: float) -> Ran:
+    """Run cells and check answers; if Python ends, start again without the cell that ended it.
+
+    Cells that did not end, or that ended Python, are taken out of `to_run`.
+    """
     ran = Ran()
     again: set[str] = set()  # cells that have been rerun or checked again
     while True:
-        session = _sandbox_for(task, setup).open(task.files, deadline)
+        session = _sandbox_for(task, notebook).open(task.files, deadline)
         try:
             _run_cells(notebook, to_run, session, task, ran)
             if not session.ended:
                 _check_again(notebook, to_run, again, session, task, ran)
         finally:
             session.close()
-        waited, overdue = session.waited or ran.waited, session.overdue or ran.overdue
-        ran = dataclasses.replace(ran, waited=waited, overdue=overdue)
+        ran.waited |= session.waited
+        ran.overdue |= session.overdue
         if not session.ended or time.monotonic() >= deadline:
             return ran
         log.debug("Python ended: running what is left")
@@ -202,13 +209,14 @@ def _misses_a_name(cells: list[NotebookNode], ran: Ran) -> bool:
     return False
 
 
-def _sandbox_for(task: Task, setup: list[NotebookNode]) -> Sandbox | Unprotected:
+def _sandbox_for(task: Task, notebook: NotebookNode) -> Sandbox | Unprotected:
     """Return the sandbox for a lesson's submissions; start it at the first request."""
     key = task.lesson, task.without_sandbox
     sandbox = _sandboxes.get(key)
     if sandbox is None or not sandbox.alive:
         _close_sandboxes()
-        modules = sorted({name for cell in setup for name in _imported_modules(cell.source)})
+        setup = [cell.source for cell in notebook.cells if _is_setup(cell)]
+        modules = sorted(set().union(*map(_imported_modules, setup)))
         log.info("starting Python for %s", task.lesson)
         sandbox = (
             Unprotected(task.lesson)
@@ -346,7 +354,7 @@ def _to_check_again(
 def _check(
     name: str, notebook: NotebookNode, session: Session, task: Task, ran: Ran
 ) -> list[dict[str, Any]]:
-    cells = [cell for cell in notebook.cells if cell.cell_type == "code" and _is_the_students(cell)]
+    cells = _code_of_the_student(notebook)
     why = functools.partial(why_missing, name, cells, ran.outputs)
     outputs = check_answer(EXERCISES[name], session, task.seed, why, task.forbidden_costs)
     verdict = outputs[0].get("metadata", {}).get("attention_lib", {})
@@ -357,14 +365,19 @@ def _check(
     return outputs
 
 
+def _code_of_the_student(notebook: NotebookNode) -> list[NotebookNode]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code" and _is_the_students(cell)]
+
+
 def _is_the_students(cell: NotebookNode) -> bool:
     return cell.id.startswith(ADDED) or bool(cell.metadata.get("nbgrader", {}).get("solution"))
 
 
 def _is_setup(cell: NotebookNode) -> bool:
-    """Tell whether a cell is the lesson's own, and answers depend on it."""
+    """Tell whether a cell is the lesson's own code, and answers depend on it."""
     may_be_the_students = _is_the_students(cell) or cell.id.startswith("earlier-")
-    return not may_be_the_students and "setup" in cell.metadata.get("tags", [])
+    is_tagged = cell.cell_type == "code" and "setup" in cell.metadata.get("tags", [])
+    return is_tagged and not may_be_the_students
 
 
 def _imported_modules(source: str) -> set[str]:

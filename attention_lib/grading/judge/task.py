@@ -26,7 +26,7 @@ class Task:
     forbidden_costs: bool = False  # whether a reported forbidden call costs the points
 
 
-@dataclass(frozen=True)
+@dataclass
 class Ran:
     """What running a submission showed, cell by cell."""
 

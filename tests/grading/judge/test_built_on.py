@@ -1,11 +1,15 @@
 """A fault costs its points once: what is built on it is tried with the model answer in its place."""
 
+import time
+from types import SimpleNamespace
+
 import pytest
 from nbformat import writes
 from nbformat.v4 import new_code_cell, new_notebook
 
 from attention_lib.exercises import EXERCISES
 from attention_lib.grading import limits
+from attention_lib.grading.judge import execution
 from attention_lib.grading.judge.built_on import model_answers
 from attention_lib.grading.judge.execution import put_into, run_notebook
 from attention_lib.grading.judge.task import Task
@@ -40,16 +44,19 @@ def answer_cell(name, source):
     return new_code_cell(source, id=f"answer_{name}", metadata={"nbgrader": marks})
 
 
-def checked(first, second, lesson=LESSON, names=("attention", "self_attention")):
-    """Return the check cells of the two exercises as they are shown."""
+NAMES = ("attention", "self_attention", "cross_attention")
+
+
+def checked(*sources, lesson=LESSON, names=NAMES):
+    """Return the check cells of the first exercises as they are shown."""
     cells = [new_code_cell(IMPORTS, id="added-0")]
-    for name, source in zip(names, (first, second), strict=True):
+    for name, source in zip(names, sources, strict=False):
         cells += [answer_cell(name, source), check_cell(name)]
     notebook = new_notebook(cells=cells)
     answers = model_answers(lesson)
     task = Task(lesson, writes(notebook), {}, seed=3, cell_seconds=1.0, answers=answers)
     put_into(notebook, run_notebook(task))
-    return notebook.cells[2], notebook.cells[4]
+    return notebook.cells[2::2]
 
 
 SOURCES = {
@@ -73,15 +80,38 @@ def test_right_answer_built_on_a_wrong_one_is_right_and_says_with_whose(attentio
     assert "secret" not in str(output)
 
 
+STUDY_LESSON = {"lesson": "01_softmax", "names": ("softmax", "study_weights")}
 STUDY = "study_weights = None\nstudy_weights = softmax(np.array([2.0, 4.0, 4.0]))"
 
 
 def test_value_whose_cell_a_wrong_function_stopped_is_right_with_ours(monkeypatch):
     monkeypatch.setattr(limits, "CHECK_SECONDS", 1.0)
     softmax = "def softmax(scores, axis=-1):\n    while True: pass"
-    first, second = checked(softmax, STUDY, "01_softmax", ("softmax", "study_weights"))
+    first, second = checked(softmax, STUDY, **STUDY_LESSON)
     assert errors(first)
     assert second.outputs[0].metadata.attention_lib["ours"] == ["softmax"]
+
+
+CROSS = """
+def cross_attention(x, context, w_q, w_k, w_v, mask=None):
+    return attention(x @ w_q, context @ w_k, context @ w_v, mask)[0]
+"""
+
+
+def test_reruns_with_ours_have_their_own_time_each_an_equal_share(monkeypatch):
+    now, deadlines, run_and_check = [0.0], [], execution._run_and_check
+
+    def use_all_of_the_time(notebook, cells, task, deadline):
+        ran = run_and_check(notebook, cells, task, time.monotonic() + 60)
+        now[0] = deadline
+        deadlines.append(deadline)
+        return ran
+
+    monkeypatch.setattr(execution, "_run_and_check", use_all_of_the_time)
+    monkeypatch.setattr(execution, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    *_, last = checked(UNSCALED, SELF_WRONG, CROSS)
+    assert last.outputs[0].metadata.attention_lib["ours"] == ["attention", "self_attention"]
+    assert deadlines == [50.0, 55.0, 60.0]
 
 
 UNANSWERED = {
@@ -93,7 +123,7 @@ UNANSWERED = {
 
 @pytest.mark.parametrize("source", UNANSWERED)
 def test_placeholder_says_not_attempted_only_if_no_cell_answers_it(source):
-    _, second = checked("", source, "01_softmax", ("softmax", "study_weights"))
+    _, second = checked("", source, **STUDY_LESSON)
     assert UNANSWERED[source] in str(second.outputs)
 
 
