@@ -54,7 +54,6 @@ MESSAGE_VALUES = 20_000
 MESSAGE_DEPTH = 20  # containers inside containers
 STRING_CHARACTERS = CODE_CELL_CHARACTERS  # a cell is sent as one text
 INTEGER_BITS = 10_000
-DECIMAL_CHARACTERS = 200  # of a decimal number
 RESULT_BYTES = 2 * MIB  # of one call's result
 ERROR_CHARACTERS = 2000  # of an error's text
 CELL_OUTPUTS = 200

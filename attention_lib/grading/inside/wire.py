@@ -188,13 +188,10 @@ class _Packing:
             return {"dtype": value.name}
         if isinstance(value, type) and issubclass(value, (np.number, np.bool_)):
             return {"type": value.__name__}
-        if isinstance(value, decimal.Decimal):
-            return {"Decimal": str(value)[: limits.DECIMAL_CHARACTERS]}
-        if isinstance(value, fractions.Fraction):
-            parts = int(value.numerator), int(value.denominator)
-            return {"Fraction": [self.value(part, depth + 1) for part in parts]}
-        if isinstance(value, (int, float)):  # of a subclass
-            return self.value(float(value) if isinstance(value, float) else int(value), depth + 1)
+        if isinstance(value, (float, decimal.Decimal, fractions.Fraction)):  # float: of a subclass
+            return self.value(float(value), depth + 1)
+        if isinstance(value, int):
+            return self.value(int(value), depth + 1)
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(value, torch.Tensor):
             return self._tensor(value, torch)
@@ -295,10 +292,6 @@ class _Unpacking:
                 return _dtype(content)
             case "type":
                 return _dtype(content).type
-            case "Decimal":
-                return _decimal(content)
-            case "Fraction":
-                return fractions.Fraction(*(_bounded(part) for part in content))
             case "device" if "torch" in sys.modules and DEVICE.fullmatch(content):
                 return sys.modules["torch"].device(content)
             case "function" if self._call_back is not None:
@@ -396,22 +389,6 @@ def _dtype(name: Any) -> np.dtype:
     if dtype is None:
         raise Malformed(f"the dtype {str(name)[:30]!r}")
     return dtype
-
-
-def _decimal(text: Any) -> decimal.Decimal:
-    """Parse a decimal; raise Malformed if its digits would not fit in memory."""
-    if not isinstance(text, str) or len(text) > limits.DECIMAL_CHARACTERS:
-        raise Malformed("a decimal number that is too long or not a string")
-    number = decimal.Decimal(text)
-    if number.is_finite() and abs(number.adjusted()) > limits.INTEGER_BITS:
-        raise Malformed("a decimal number that is too large or too small")
-    return number
-
-
-def _bounded(number: Any) -> int:
-    if type(number) is not int or number.bit_length() > limits.INTEGER_BITS:
-        raise Malformed("a part of a fraction that is huge or not an integer")
-    return number
 
 
 def _function(call_back: CallBack, number: int, name: str) -> Callable[..., Any]:

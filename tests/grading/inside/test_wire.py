@@ -4,6 +4,7 @@ import contextlib
 import decimal
 import fractions
 import json
+import signal
 import socket
 import threading
 
@@ -68,8 +69,6 @@ def test_arrays_keep_dtype_shape_and_values(array):
         np.int32(7),
         np.float32,
         np.dtype("float16"),
-        decimal.Decimal("1.25"),
-        fractions.Fraction(1, 3),
         torch.device("cpu"),
     ],
 )
@@ -77,6 +76,15 @@ def test_values_keep_their_types(value):
     back = round_trip(value)
     assert back == value
     assert type(back) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("number", "sent"),
+    [(fractions.Fraction(1, 3), 1 / 3), (decimal.Decimal("1.25"), 1.25), (signal.SIGHUP, 1)],
+)
+def test_numbers_of_other_types_are_sent_as_pythons_own(number, sent):
+    back = round_trip(number)
+    assert (back, type(back)) == (sent, type(sent))
 
 
 def test_tensors_and_streams_are_serialized():
@@ -152,8 +160,6 @@ def crafted(value, buffers=b""):
         " " * (5 << 20),
         {"tensor": [[0, 4], "__class__", [1]]},
         {"type": "object"},
-        {"Fraction": [1, 10**4000]},
-        {"Fraction": ["1e999999999", 1]},
         {"unknown": 1},
         {"tuple": 1, "list": 2},
         {"function": [0, "name"]},
@@ -177,10 +183,6 @@ def crafted(value, buffers=b""):
         {"dtype": "O"},
         {"type": "datetime64"},
         {"stream": [5]},
-        {"Decimal": "1e999999999"},
-        {"Decimal": "-1e-999999999"},
-        {"Decimal": "0." + "1" * 1_000_000},
-        {"Decimal": 1},
         {"list": ["x" * 100_000] + [""] * 1_000},  # 400 MB, if NumPy makes an array of it
         {"list": [{"list": ["x" * 100_000]}, {"tuple": [""] * 1_000}]},
         {"list": [{"array": [[0, 8], "<U2", [1], "C"]}, "x" * 1_000_000] + [""] * 100},
