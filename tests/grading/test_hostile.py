@@ -40,6 +40,7 @@ from attention_lib.grading.judge.task import Ran, Task
 from attention_lib.grading.release import release
 from tests.grading.hostile.corpus import CORPUS, FILES, Submission
 from tests.grading.sample_class import Classroom, make_course, quietly, without_figures
+from tests.grading.sandboxes import set_limits
 
 CELL_SECONDS = 10.0
 ENDLESS_CELL_SECONDS = 0.5  # where one has to be stopped
@@ -116,8 +117,7 @@ def graded(tmp_path_factory):
         patch = stack.enter_context(pytest.MonkeyPatch.context())
         patch.setattr(timeouts, "CALL_SECONDS", ANSWER_SECONDS)
         patch.setattr(limits, "INTERRUPT_GRACE_SECONDS", 0.5)
-        patch.setattr(limits, "SUBMISSION_PROCESSES", PROCESSES)
-        patch.setattr(limits, "SUBMISSION_MEMORY_BYTES", MEMORY_BYTES)
+        set_limits(patch, PROCESSES=PROCESSES, MEMORY_BYTES=MEMORY_BYTES)
         patch.setattr(stand_in, "PATIENCE_SECONDS", PATIENCE_SECONDS)
         yield once
 

@@ -21,6 +21,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from attention_lib.grading import limits
 from attention_lib.grading.inside import kernel
 from attention_lib.grading.inside.conversation import converse
 from attention_lib.grading.inside.kernel import Clone, Prctl, checked
@@ -124,7 +125,7 @@ def supervise(shell: Shell, settings: Settings, channel: int, commands: int) -> 
     """Start the student's process in new namespaces; interrupt or kill it on command."""
     with _failure_reported(channel):
         _enter_namespaces()
-        usage = Usage(settings.memory_bytes, settings.descriptor_bytes, settings.open_files)
+        usage = Usage(settings.descriptor_bytes)
     first = os.fork()
     if first == 0:
         with _exit_afterwards():
@@ -142,7 +143,8 @@ def supervise(shell: Shell, settings: Settings, channel: int, commands: int) -> 
             os.write(commands, SECONDS.pack(usage.cpu_seconds))
         elif command is not None:
             break  # the grader has closed its end
-        if usage.memory_bytes > settings.memory_bytes or usage.cpu_seconds > settings.cpu_seconds:
+        too_much_memory = usage.memory_bytes > limits.SUBMISSION_MEMORY_BYTES
+        if too_much_memory or usage.cpu_seconds > limits.SUBMISSION_CPU_SECONDS:
             break
     with contextlib.suppress(ProcessLookupError):
         os.kill(first, signal.SIGKILL)  # the kernel then kills its whole PID namespace
@@ -168,7 +170,7 @@ def begin(shell: Shell, settings: Settings, channel: int) -> None:
     """Run as the first process of the PID namespace: when it ends, the kernel kills all others."""
     with _failure_reported(channel):
         kernel.prctl(Prctl.PR_SET_PDEATHSIG, signal.SIGKILL)  # when the supervisor ends
-        address_bytes = settings.memory_bytes + _address_space_bytes()
+        address_bytes = limits.SUBMISSION_MEMORY_BYTES + _address_space_bytes()
         _cover_folders(settings)
     student = os.fork()
     if student == 0:
@@ -189,7 +191,7 @@ def _cover_folders(settings: Settings) -> None:
     # there.
     kernel.unshare(Clone.CLONE_NEWNS)
     _cover_tmp(settings)
-    size, files = settings.shared_memory_bytes, settings.folder_files
+    size, files = limits.SUBMISSION_SHARED_MEMORY_BYTES, limits.SUBMISSION_FOLDER_FILES
     kernel.mount_tmpfs("/dev/shm", size=size, files=files, mode="1777")
     # A submission owns these mounts, and could make them writable by chmod: so mount them
     # read-only.
@@ -200,7 +202,7 @@ def _cover_tmp(settings: Settings) -> None:
     """Mount a small tmpfs on /tmp, and bind-mount Python again if it was in there."""
     # A descriptor still leads to a folder after /tmp is covered.
     python = {folder: os.open(folder, os.O_PATH) for folder in settings.folders_in_tmp}
-    size, files = settings.folder_bytes, settings.folder_files
+    size, files = limits.SUBMISSION_FOLDER_BYTES, limits.SUBMISSION_FOLDER_FILES
     kernel.mount_tmpfs("/tmp", size=size, files=files, mode="0700")
     for folder, descriptor in python.items():
         os.makedirs(folder)
@@ -222,19 +224,19 @@ def live(shell: Shell, settings: Settings, channel: int, address_bytes: int) -> 
         os.close(null)
         os.mkdir(FOLDER)
         os.chdir(FOLDER)
-        _set_resource_limits(settings, address_bytes)
+        _set_resource_limits(address_bytes)
         kernel.drop_capabilities()
         install_filter(bytes.fromhex(settings.seccomp_filter))
     converse(Channel(socket.socket(fileno=CHANNEL_DESCRIPTOR)), shell)
 
 
-def _set_resource_limits(settings: Settings, address_bytes: int) -> None:
+def _set_resource_limits(address_bytes: int) -> None:
     for name, amount in (
         ("RLIMIT_AS", address_bytes),
-        ("RLIMIT_CPU", settings.cpu_seconds),
-        ("RLIMIT_NPROC", settings.processes),
-        ("RLIMIT_FSIZE", settings.file_bytes),
-        ("RLIMIT_NOFILE", settings.open_files),
+        ("RLIMIT_CPU", limits.SUBMISSION_CPU_SECONDS),
+        ("RLIMIT_NPROC", limits.SUBMISSION_PROCESSES),
+        ("RLIMIT_FSIZE", limits.SUBMISSION_FILE_BYTES),
+        ("RLIMIT_NOFILE", limits.SUBMISSION_OPEN_FILES),
         ("RLIMIT_CORE", 0),
     ):
         both = (amount, amount)  # soft and hard

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from attention_lib.grading import limits
+
 POLL_SECONDS = 0.1  # the interval between measurements
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 PROCESSORS = os.cpu_count() or 1
@@ -44,17 +46,10 @@ class Usage:
     process may have made this its own by writing to it or by running another program.
     """
 
-    def __init__(self, memory_bytes: int, descriptor_bytes: int, most_descriptors: int) -> None:
-        """Start counting.
-
-        How much the processes share is computed only above `memory_bytes`, their limit. A
-        descriptor counts as `descriptor_bytes`, the largest buffer of a socket or pipe. A process
-        may have `most_descriptors`.
-        """
+    def __init__(self, descriptor_bytes: int) -> None:
+        """Start counting. A descriptor counts as `descriptor_bytes`, the buffer of a socket or pipe."""
         self.memory_bytes = 0  # in addition to what one process starts with
-        self._most_bytes = memory_bytes
         self._descriptor_bytes = descriptor_bytes
-        self._most_descriptors = most_descriptors
         self._memory_before = Process.read("self").memory_bytes
         self._ticks: dict[tuple[int, int], int] = {}  # by PID and start time
         self._last_pid = _last_pid()
@@ -83,7 +78,8 @@ class Usage:
     def _memory(self, processes: Mapping[int, Process]) -> int:
         """Return the memory of processes; compute what they share only if they may exceed the limit."""
         memory = sum(process.memory_bytes for process in processes.values())
-        if len(processes) < 2 or memory - self._memory_before <= self._most_bytes:
+        most = self._memory_before + limits.SUBMISSION_MEMORY_BYTES
+        if len(processes) < 2 or memory <= most:
             return memory
         return sum(_proportional_memory(pid, process) for pid, process in processes.items())
 
@@ -92,7 +88,7 @@ class Usage:
         try:
             return len(os.listdir(f"/proc/{pid}/fd"))
         except PermissionError:
-            return self._most_descriptors
+            return limits.SUBMISSION_OPEN_FILES
         except OSError:  # it has ended
             return 0
 

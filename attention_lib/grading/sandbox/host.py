@@ -190,15 +190,7 @@ class SandboxSupervisor:
 
 def _settings(modules: list[str], hidden: list[Path]) -> Settings:
     return Settings(
-        memory_bytes=limits.SUBMISSION_MEMORY_BYTES,
-        cpu_seconds=limits.SUBMISSION_CPU_SECONDS,
-        processes=limits.SUBMISSION_PROCESSES,
-        open_files=limits.SUBMISSION_OPEN_FILES,
         descriptor_bytes=_socket_buffer_bytes(),
-        file_bytes=limits.SUBMISSION_FILE_BYTES,
-        folder_bytes=limits.SUBMISSION_FOLDER_BYTES,
-        folder_files=limits.SUBMISSION_FOLDER_FILES,
-        shared_memory_bytes=limits.SUBMISSION_SHARED_MEMORY_BYTES,
         seccomp_filter=seccomp.filter_program().hex(),
         modules=modules,
         hidden=[str(path) for path in hidden],

@@ -2,6 +2,7 @@
 
 import pytest
 
+from attention_lib.grading import limits
 from attention_lib.grading.inside import usage
 from attention_lib.grading.inside.usage import Usage
 
@@ -15,7 +16,7 @@ def measured(monkeypatch):
     monkeypatch.setattr(usage.time, "monotonic", lambda: now["time"])
     monkeypatch.setattr(usage.Process, "read", lambda pid: usage.Process(1, 0, 0, 0))
     monkeypatch.setattr(usage, "_descendants", lambda first: {})
-    counted = Usage(0, 0, 0)
+    counted = Usage(0)
 
     def measure(time, pid):
         now.update(time=time, pid=pid)
@@ -38,6 +39,7 @@ def test_many_short_threads_count_no_more_than_the_processors_can_do(measured):
 @pytest.fixture
 def memory_of(monkeypatch):
     """Return a function that counts the memory of processes, of which each begins with 100."""
+    monkeypatch.setattr(limits, "SUBMISSION_MEMORY_BYTES", 1000)
     monkeypatch.setattr(usage, "_last_pid", lambda: 1)
     monkeypatch.setattr(usage.Process, "read", lambda pid: usage.Process(1, 0, 0, 100))
 
@@ -47,7 +49,7 @@ def memory_of(monkeypatch):
         monkeypatch.setattr(usage, "_descendants", lambda _: first | processes)
         shares = lambda pid, _: proportional[pid - 2]  # noqa: E731
         monkeypatch.setattr(usage, "_proportional_memory", shares)
-        counted = Usage(1000, 0, 0)
+        counted = Usage(0)
         counted.measure(1)
         return counted.memory_bytes
 

@@ -1,7 +1,6 @@
 """What a submission to a lesson is given is tried as the answer to each of its exercises."""
 
 import ast
-import contextlib
 import importlib
 import inspect
 import json
@@ -11,8 +10,8 @@ import pytest
 from attention_lib.checks.judging import Policy, judge
 from attention_lib.exercises import EXERCISES
 from attention_lib.grading.judge.checking import check_answer
-from attention_lib.grading.sandbox.host import Sandbox
 from attention_lib.lessons import GIVEN, LESSONS, module_of
+from tests.grading.sandboxes import new_session, shown
 
 LESSON = LESSONS[-1]
 VERDICT_ALONE = Policy(is_own=True, explains=False)
@@ -65,16 +64,8 @@ print(json.dumps(found))
 
 @pytest.fixture(scope="module")
 def session():
-    with (
-        contextlib.closing(Sandbox(LESSON, ["torch"])) as sandbox,
-        contextlib.closing(sandbox.open({})) as session,
-    ):
+    with new_session(LESSON, ["torch"]) as session:
         yield session
-
-
-def run(session, source):
-    reply = session.ask({"do": "run", "source": source}, 60)
-    return "".join(one.get("text", "") for one in json.loads(reply["outputs"].tobytes()))
 
 
 def outcome(session, name):
@@ -85,7 +76,7 @@ def outcome(session, name):
 @pytest.mark.slow
 @pytest.mark.sandbox
 def test_outer_kernel_of_the_launch_is_no_answer_in_a_class(session):
-    run(session, WRAPPED)
+    shown(session, WRAPPED)
     assert "right" not in outcome(session, "flash_program")
 
 
@@ -93,13 +84,13 @@ def test_outer_kernel_of_the_launch_is_no_answer_in_a_class(session):
 @pytest.mark.sandbox
 def test_nothing_given_in_the_lesson_is_an_answer_in_a_class(session):
     modules = [f"attention_lib.lessons.{module}" for module in GIVEN[LESSON]]
-    found = json.loads(run(session, FOUND.replace("MODULES", repr(modules))))
+    found = json.loads(shown(session, FOUND.replace("MODULES", repr(modules))))
     assert {"flash_attention", "launch_forward", "sum_without_maximum"} <= set(found)
     for exercise in [one for one in EXERCISES.values() if one.lesson == LESSON]:
         written = ast.parse(f"{exercise.first_line}: pass").body[0].args.args
         for given, (least, most) in found.items():
             if least <= len(written) <= most:
-                run(session, f"{exercise.name} = given_{given}")
+                shown(session, f"{exercise.name} = given_{given}")
                 assert "right" not in outcome(session, exercise.name), given
 
 

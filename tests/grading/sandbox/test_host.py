@@ -3,8 +3,8 @@
 import contextlib
 import ctypes
 import errno
+import functools
 import itertools
-import json
 import os
 import re
 import shutil
@@ -32,6 +32,7 @@ from attention_lib.grading.sandbox.host import (
 )
 from attention_lib.grading.sandbox.session import call_back
 from tests.grading.sample_class import ROOT
+from tests.grading.sandboxes import change_inside, new_session, set_limits, shown
 
 SECRET = "a-secret-of-the-instructor"
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
@@ -40,33 +41,24 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 @pytest.fixture(scope="module")
 def sandbox():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(limits, "SUBMISSION_MEMORY_BYTES", 256 * MIB)
-        patch.setattr(limits, "SUBMISSION_FOLDER_BYTES", 8 * MIB)
-        patch.setattr(limits, "SUBMISSION_FILE_BYTES", 4 * MIB)
+        set_limits(patch, MEMORY_BYTES=256 * MIB, FOLDER_BYTES=8 * MIB, FILE_BYTES=4 * MIB)
         patch.setenv("OF_THE_INSTRUCTOR", SECRET)
         with contextlib.closing(Sandbox("01_softmax")) as sandbox:
             yield sandbox
 
 
 @pytest.fixture
-def sooner(monkeypatch, change_inside):
+def sooner(monkeypatch):
     """Let sandboxes start without the modules that lessons use, and without figures."""
     monkeypatch.setattr(host, "IMPORTED_MODULES", [])
-    change_inside("shell", "Shell.enable_matplotlib = lambda *_: None\n")
+    change_inside(monkeypatch, "inside/shell.py", "Shell.enable_matplotlib = lambda *_: None")
 
 
 @pytest.fixture
 def run(sandbox):
     """Run cells in one session and return what they print, or the names of their errors."""
-    session = sandbox.open({})
-
-    def run_cell(source, seconds=20.0):
-        reply = session.ask({"do": "run", "source": source}, seconds)
-        outputs = json.loads(reply["outputs"].tobytes()) if "outputs" in reply else []
-        return "".join(one.get("text", one.get("ename", "")) for one in outputs).strip()
-
-    yield run_cell
-    session.close()
+    with contextlib.closing(sandbox.open({})) as session:
+        yield functools.partial(shown, session)
 
 
 def test_no_network(run):
@@ -280,13 +272,9 @@ def test_private_folder_and_file_in_a_folder_that_is_shown_are_covered():
             f"import os; print(os.listdir({private[0]!r}), os.path.isfile({private[1]!r}), "
             f"len(os.listdir({sys.prefix!r})))"
         )
-        with (
-            contextlib.closing(Sandbox("01_softmax", (), private)) as sandbox,
-            contextlib.closing(sandbox.open({})) as session,
-        ):
-            reply = session.ask({"do": "run", "source": source}, 20)
-        shown = json.loads(reply["outputs"].tobytes())[0]["text"]
-        assert shown == f"[] False {len(os.listdir(sys.prefix))}\n"
+        with new_session("01_softmax", (), private) as session:
+            told = shown(session, source)
+        assert told == f"[] False {len(os.listdir(sys.prefix))}"
     finally:
         shutil.rmtree(folder)
 
@@ -301,13 +289,9 @@ def test_exchange_of_nbgrader_is_hidden(monkeypatch):
         (folder / "handed_in").write_text("by another student")
         monkeypatch.setattr(bubblewrap, "EXCHANGE", folder)
         source = f"import os; print(os.listdir({str(folder)!r}), len(os.listdir({sys.prefix!r})))"
-        with (
-            contextlib.closing(Sandbox("01_softmax")) as sandbox,
-            contextlib.closing(sandbox.open({})) as session,
-        ):
-            reply = session.ask({"do": "run", "source": source}, 20)
-        shown = json.loads(reply["outputs"].tobytes())[0]["text"]
-        assert shown == f"[] {len(os.listdir(sys.prefix))}\n"
+        with new_session() as session:
+            told = shown(session, source)
+        assert told == f"[] {len(os.listdir(sys.prefix))}"
     finally:
         shutil.rmtree(folder)
 
@@ -348,15 +332,11 @@ def mount_tmpfs(target, **limits):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("sooner")
-def test_every_mount_is_read_only_or_limited_in_bytes_and_in_files(change_inside):
-    change_inside("kernel", KEEP_MOUNTS)
+def test_every_mount_is_read_only_or_limited_in_bytes_and_in_files(monkeypatch):
+    change_inside(monkeypatch, "inside/kernel.py", KEEP_MOUNTS)
     source = "print(open('/tmp/mounts').read())"
-    with (
-        contextlib.closing(Sandbox("01_softmax")) as sandbox,
-        contextlib.closing(sandbox.open({})) as session,
-    ):
-        reply = session.ask({"do": "run", "source": source}, 20)
-    mounts = seen(json.loads(reply["outputs"].tobytes())[0]["text"])
+    with new_session() as session:
+        mounts = seen(shown(session, source))
     assert {"/", "/tmp", "/proc", "/dev/shm", "/usr"} <= set(mounts)
     writable = {place: rest for place, (flags, rest) in mounts.items() if "rw" in flags.split(",")}
     kinds = {place: rest.split()[0] for place, rest in writable.items()}
@@ -411,10 +391,8 @@ def test_tmp_is_small_and_private(sandbox, run):
     assert run("open('big', 'wb').write(bytes(5 << 20))") in ("OSError", "FileTooLarge")
     filled = "for i in range(9): open(f'f{i}', 'wb').write(bytes(1 << 20))"
     assert run(filled) == "OSError"
-    other = sandbox.open({})
-    reply = other.ask({"do": "run", "source": "import os; print(os.path.exists('/tmp/mark'))"}, 5)
-    other.close()
-    assert json.loads(reply["outputs"].tobytes())[0]["text"] == "False\n"
+    with contextlib.closing(sandbox.open({})) as other:
+        assert shown(other, "import os; print(os.path.exists('/tmp/mark'))") == "False"
 
 
 def test_memory_is_limited(run):
@@ -456,11 +434,9 @@ BUSY = {
 @pytest.mark.usefixtures("sooner")
 @pytest.mark.parametrize("kind", BUSY)
 def test_cpu_time_of_all_processes_together_is_limited(monkeypatch, kind):
-    monkeypatch.setattr(limits, "SUBMISSION_CPU_SECONDS", 1)
-    with contextlib.closing(Sandbox("01_softmax")) as sandbox:
-        session = sandbox.open({})
-        with pytest.raises(SessionEnded, match="the time or memory it took"):
-            session.ask({"do": "run", "source": BUSY[kind] + "time.sleep(60)"}, 50)
+    set_limits(monkeypatch, CPU_SECONDS=1)
+    with new_session() as session, pytest.raises(SessionEnded, match="the time or memory it took"):
+        shown(session, BUSY[kind] + "time.sleep(60)", 50)
 
 
 @pytest.mark.slow
@@ -582,13 +558,9 @@ def test_session_ends_with_its_sandbox():
 @pytest.mark.usefixtures("sooner")
 def test_torch_works_without_proc():
     """It asks once, and its conversions from float16 fail without an answer."""
-    with contextlib.closing(Sandbox("10_gpu", ["torch"])) as other:
-        session = other.open({})
+    with new_session("10_gpu", ["torch"]) as session:
         source = "print(__import__('torch').ones(2).half().float().sum().item())"
-        reply = session.ask({"do": "run", "source": source}, 20)
-        session.close()
-    (output,) = json.loads(reply["outputs"].tobytes())
-    assert output.get("text") == "2.0\n", output
+        assert shown(session, source) == "2.0"
 
 
 def test_missing_bubblewrap_is_named(monkeypatch):
@@ -678,27 +650,11 @@ def checked(name, function, *arguments):
 """
 
 
-@pytest.fixture
-def change_inside(monkeypatch):
-    """Add code to a module of the grader's as the sandbox shows it."""
-
-    def change(module, code):
-        def changed(lesson):
-            files = host_library(lesson)
-            files[f"grading/inside/{module}.py"] += code.encode()
-            return files
-
-        host_library = host.visible_library
-        monkeypatch.setattr(host, "visible_library", changed)
-
-    return change
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("sooner")
-def test_restriction_that_fails_is_named_and_nothing_is_run(change_inside):
+def test_restriction_that_fails_is_named_and_nothing_is_run(monkeypatch):
     calls = [*RESTRICTIONS, *CHECKED_CALLS]
-    change_inside("kernel", f"CALLS = {calls}\n{REFUSE}")
+    change_inside(monkeypatch, "inside/kernel.py", f"CALLS = {calls}\n{REFUSE}")
     with contextlib.closing(Sandbox("01_softmax")) as sandbox:
         for call in calls:
             with pytest.raises(NoSandbox) as failure:
@@ -715,11 +671,8 @@ def test_machine_without_libseccomp_is_named_and_submissions_are_graded(monkeypa
     monkeypatch.setattr(seccomp, "_library", lambda: None)
     monkeypatch.setattr(seccomp, "filter_program", seccomp.filter_program.__wrapped__)
     assert "without a system-call filter, since libseccomp is not installed" in missing_protection()
-    with contextlib.closing(Sandbox("01_softmax")) as sandbox:
-        session = sandbox.open({})
-        reply = session.ask({"do": "run", "source": "print(1)"}, 20)
-        session.close()
-    assert json.loads(reply["outputs"].tobytes())[0]["text"] == "1\n"
+    with new_session() as session:
+        assert shown(session, "print(1)") == "1"
 
 
 @pytest.mark.parametrize(
@@ -730,8 +683,8 @@ def test_machine_without_libseccomp_is_named_and_submissions_are_graded(monkeypa
     ],
 )
 @pytest.mark.usefixtures("sooner")
-def test_server_that_does_not_start_says_why(change_inside, code, reason):
-    change_inside("fork_server", code)
+def test_server_that_does_not_start_says_why(monkeypatch, code, reason):
+    change_inside(monkeypatch, "inside/fork_server.py", code)
     with pytest.raises(NoSandbox) as failure:
         Sandbox("01_softmax")
     assert reason in str(failure.value)
@@ -748,25 +701,17 @@ def test_refusal_by_bubblewrap_says_where_to_read_what_helps(tmp_path, monkeypat
 
 
 @pytest.mark.usefixtures("sooner")
-def test_process_that_ends_before_it_is_ready_is_no_empty_submission(change_inside):
-    change_inside("fork_server", "def live(*_): os._exit(1)\n")
-    with (
-        contextlib.closing(Sandbox("01_softmax")) as sandbox,
-        pytest.raises(NoSandbox, match="it ended before it was ready"),
-    ):
-        sandbox.open({})
+def test_process_that_ends_before_it_is_ready_is_no_empty_submission(monkeypatch):
+    change_inside(monkeypatch, "inside/fork_server.py", "def live(*_): os._exit(1)")
+    with pytest.raises(NoSandbox, match="it ended before it was ready"), new_session():
+        pass
 
 
 RUN_A_CELL = """
-import contextlib, json
-from attention_lib.grading.sandbox.host import Sandbox
+from tests.grading.sandboxes import new_session, shown
 
-with contextlib.closing(Sandbox("01_softmax")) as sandbox:
-    session = sandbox.open({})
-    reply = session.ask({"do": "run", "source": "import colorsys; print(colorsys.__file__)"}, 20)
-    session.close()
-(output,) = json.loads(reply["outputs"].tobytes())
-print(output.get("text", output))
+with new_session() as session:
+    print(shown(session, "import colorsys; print(colorsys.__file__)"))
 """
 
 
