@@ -8,7 +8,7 @@ import json
 import logging
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -97,16 +97,12 @@ def prepare(submission: Submission, released: Path, source: Path) -> Prepared:
     problem, notes, told = submission.problem, submission.notes, list[str]()
     if not problem:
         try:
-            with memory_limit(limits.INTAKE_MEMORY_BYTES), cpu_limit(limits.INTAKE_CPU_SECONDS):
+            with _reading_limits():
                 parsed = read_notebook(submission.notebook)
                 notebook, changes, told = rebuild(template, parsed, released.stem)
             notes = notes + changes
         except (UnreadableNotebook, ForeignNotebook) as reason:
             problem = str(reason)
-        except (TooSlow, MemoryError):
-            problem = (
-                "it takes too much time or memory to read; clear its outputs and hand it in again"
-            )
     if problem:
         notebook = deepcopy(template)
     if problem or notes:
@@ -137,9 +133,9 @@ def blank_of(released: Path) -> Callable[[bytes], bool]:
             return False
         template = _read_released(released, released.stat().st_mtime_ns)
         try:
-            with memory_limit(limits.INTAKE_MEMORY_BYTES), cpu_limit(limits.INTAKE_CPU_SECONDS):
+            with _reading_limits():
                 return is_blank(template, read_notebook(content), released.stem)
-        except (UnreadableNotebook, TooSlow, MemoryError):
+        except UnreadableNotebook:
             return False
 
     return is_as_released
@@ -215,15 +211,11 @@ def _take_notebook(
     """Read the notebook; return its name: the wanted one, or the only other suitable one."""
     name = wanted
     try:
-        try:
+        with contextlib.suppress(Missing):
             submission.notebook = read_file(place, wanted, limits.NOTEBOOK_BYTES)
-        except Missing:
+        if _notebooks(place) != [wanted] and no_answer(submission.notebook):
             name = _other_notebook(place, wanted, no_answer)
             submission.notebook = read_file(place, name, limits.NOTEBOOK_BYTES)
-        else:
-            if len(_notebooks(place)) > 1 and no_answer(submission.notebook):
-                name = _other_notebook(place, wanted, no_answer)
-                submission.notebook = read_file(place, name, limits.NOTEBOOK_BYTES)
     except Missing:
         others = _notebooks(place) or _visible_names(place)
         but = f", but {_first_few_paths(others)}" if others else ""
@@ -240,15 +232,15 @@ def _other_notebook(place: Folder, wanted: str, no_answer: Callable[[bytes], boo
     found = _notebooks(place)
     if len(found) > 1:
         others = (name for name in found if name != wanted)
-        found = [name for name in others if _has_answers(place, name, no_answer)]
+        found = [name for name in others if not no_answer(_content_or_nothing(place, name))]
     return found[0] if len(found) == 1 else wanted
 
 
-def _has_answers(place: Folder, name: str, no_answer: Callable[[bytes], bool]) -> bool:
+def _content_or_nothing(place: Folder, name: str) -> bytes:
     try:
-        return not no_answer(read_file(place, name, limits.NOTEBOOK_BYTES))
+        return read_file(place, name, limits.NOTEBOOK_BYTES)
     except NotTaken:
-        return False
+        return b""
 
 
 def _notebooks(place: Folder) -> list[str]:
@@ -257,19 +249,12 @@ def _notebooks(place: Folder) -> list[str]:
     named = [name for name in found if name.lower().endswith(".ipynb")]
     renamed = [name for name in found if name.lower().endswith(RENAMED_NOTEBOOKS)]
     few = renamed[: limits.FILES_NAMED_PER_NOTE]  # each takes time to read
-    return named or [name for name in few if _is_renamed_notebook(place, name)]
+    return named or [name for name in few if is_notebook(name, _content_or_nothing(place, name))]
 
 
 def _visible_names(place: Folder) -> list[str]:
     found = names(place, limits.FOLDER_ENTRIES)
     return [name for name in found if name[0] != "." and name not in NBGRADER_FILES]
-
-
-def _is_renamed_notebook(place: Folder, name: str) -> bool:
-    try:
-        return is_notebook(name, read_file(place, name, limits.NOTEBOOK_BYTES))
-    except NotTaken:
-        return False
 
 
 def _take_files(top: Path, notebook: str) -> tuple[dict[str, bytes], dict[str, list[str]]]:
@@ -378,12 +363,22 @@ def is_notebook(path: str, content: bytes) -> bool:
 def read_within_limits(content: bytes) -> tuple[dict[str, Any] | None, str]:
     """Return a notebook, or None and the reason why it cannot be read."""
     try:
-        with memory_limit(limits.INTAKE_MEMORY_BYTES), cpu_limit(limits.INTAKE_CPU_SECONDS):
+        with _reading_limits():
             return read_notebook(content), ""
     except UnreadableNotebook as why:
         return None, str(why)
+
+
+@contextlib.contextmanager
+def _reading_limits() -> Iterator[None]:
+    """Limit the memory and CPU time to read a notebook; raise UnreadableNotebook beyond them."""
+    try:
+        with memory_limit(limits.INTAKE_MEMORY_BYTES), cpu_limit(limits.INTAKE_CPU_SECONDS):
+            yield
     except (TooSlow, MemoryError):
-        return None, "it takes too much time or memory to read"
+        raise UnreadableNotebook(
+            "it takes too much time or memory to read; clear its outputs and hand it in again"
+        ) from None
 
 
 def files_of(submission: Submission, source: Path) -> dict[str, bytes]:
