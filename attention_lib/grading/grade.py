@@ -90,11 +90,12 @@ def grade(
             if roster is not None:
                 roster.enroll(gradebook)
             batch = Batch(course, lesson, gradebook, journal)
-            plan = batch.plan(students, again or bool(only))
+            plan, failures = batch.plan(students, again or bool(only)), batch.recorder.failures
 
             def result_of(student: str) -> Result:
-                standings, own = batch.standings(student), course.collected(lesson).get(student, [])
-                return _result_for(student, standings, journal, batch.failures, own)
+                standings = batch.recorder.standings(student)
+                collected = course.collected(lesson).get(student, [])
+                return _result_for(student, standings, journal, failures, collected)
 
             def arrivals() -> Plan:
                 if not look():
@@ -108,10 +109,10 @@ def grade(
                 ClusterWorkers(jobs, scheduler, trust_network) if on_cluster else Workers(jobs)
             ) as workers:
                 batch.run(plan, workers, again, watch)
-            standings = batch.standings()
+            standings = batch.recorder.standings()
     collected = course.collected(lesson)
     return points_of_lesson(course, lesson), [
-        _result_for(student, standings, journal, batch.failures, collected.get(student, []))
+        _result_for(student, standings, journal, failures, collected.get(student, []))
         for student in students
     ]
 

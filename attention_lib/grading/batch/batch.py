@@ -28,7 +28,6 @@ from attention_lib.grading.batch.recording import Recorder
 from attention_lib.grading.batch.workers import Call, Reply, WorkerDied, Workers
 from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.classroom.gradebook import (
-    Standing,
     bring_hidden_checks,
     prepare_to_write,
 )
@@ -59,17 +58,8 @@ class Batch:
         due = gradebook.find_assignment(lesson).duedate
         fingerprint = of_lesson(course, lesson, due)
         self.recorder = Recorder(course, lesson, gradebook, journal, self._nbgrader)
-        extensions = {name: one.extension for name, one in self.standings().items()}
+        extensions = {name: one.extension for name, one in self.recorder.standings().items()}
         self.reader = Reader(course, lesson, self._nbgrader.coursedir, fingerprint, extensions)
-
-    @property
-    def failures(self) -> dict[str, str]:
-        """Map each student without a grade or a page to the reason."""
-        return self.recorder.failures
-
-    def standings(self, student: str | None = None) -> dict[str, Standing]:
-        """Return what the gradebook holds for this lesson now, of all students or of one."""
-        return self.recorder.standings(student)
 
     def plan(self, students: list[str], again: bool = False) -> Plan:
         """Plan what has to be done, and for whom."""
@@ -80,7 +70,7 @@ class Batch:
             students,
             fingerprint=self.reader.fingerprint,
             entries=self._journal.entries,
-            standings=self.standings(),
+            standings=self.recorder.standings(),
             again=again,
         )
 
@@ -108,7 +98,7 @@ class Batch:
             print(self.settings.warning, file=sys.stderr)
         if plan.to_grade:
             require_full_points(self.course, self.lesson, workers, self.settings, seed)
-        with contextlib.closing(Progress(len(plan))) as progress:
+        with contextlib.closing(Progress()) as progress:
             run = _Run(self, workers, progress, seed, watch)
             run.add(plan)
             run.finish()
@@ -134,7 +124,6 @@ class _Run:
     to_grade: deque[str] = field(default_factory=deque)
     to_show: deque[str] = field(default_factory=deque)
     under_way: set[str] = field(default_factory=set)  # whose work is queued or running
-    graded: set[str] = field(default_factory=set)  # in this batch
     # Submissions that lost marks to a time limit, to be rerun while nothing else runs.
     to_run_alone: deque[tuple[PreparedWork, Ran]] = field(default_factory=deque)
     runs_again: bool = False  # a rerun is under way
@@ -146,7 +135,8 @@ class _Run:
             for student in [name for name in due if name not in self.under_way]:
                 queue.append(student)
                 self.under_way.add(student)
-                self.batch.failures.pop(student, None)
+                self.progress.expect(student)
+                self.batch.recorder.failures.pop(student, None)
 
     def finish(self) -> None:
         """Give out calls while there is room, and wait for every reply."""
@@ -157,7 +147,9 @@ class _Run:
                 self._run_alone(*self.to_run_alone.popleft())
             self.workers.wait(seconds=1.0)
             if self.watch:
-                self._add_arrivals(self.watch.arrivals())
+                arrivals = self.watch.arrivals()
+                self.add(arrivals)
+                self.batch.recorder.failures.update(arrivals.refused)
             self.progress.show()
 
     def _has_room(self) -> bool:
@@ -174,12 +166,6 @@ class _Run:
             self._hand_out_run(self.to_grade.popleft())
         else:  # a watch with pages to write, or no runs left
             self._hand_out_page(self.to_show.popleft())
-
-    def _add_arrivals(self, plan: Plan) -> None:
-        before = len(self.under_way)
-        self.add(plan)
-        self.progress.expect(len(self.under_way) - before)
-        self.batch.failures.update(plan.refused)
 
     def _hand_out_run(self, student: str) -> None:
         self.progress.begin(student)
@@ -237,7 +223,6 @@ class _Run:
     def _record(self, work: PreparedWork, ran: Ran) -> None:
         if self.batch.recorder.grade(work, ran):
             self.progress.count(work.student)
-            self.graded.add(work.student)
             self.to_show.append(work.student)
         else:
             self._count(work.student, failed=True)
@@ -269,15 +254,9 @@ class _Run:
         self._count(student, failed=True)
 
     def _count(self, student: str, failed: bool) -> None:
-        """Count a student as done unless graded in this batch, hence counted before; tell a watch."""
-        if student not in self.graded:
-            self.progress.count(student, failed)
-        elif failed:
-            self.progress.count_failed(student)
-        else:
-            self.progress.pause(student)
+        """Count a student as done, and tell a watch."""
+        self.progress.count(student, failed)
         self.under_way.discard(student)
-        self.graded.discard(student)
         if self.watch:
             self.progress.clear()
             self.watch.tell(student)

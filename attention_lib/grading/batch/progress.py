@@ -12,37 +12,37 @@ from attention_lib.grading.terminal import first_few, printable
 
 
 class Progress:
-    """Count students as done or failed, and print the counts."""
+    """Print how many students are done or have failed, and whose work is running."""
 
     def __init__(
-        self, total: int, out: TextIO | None = None, clock: Callable[[], float] = time.monotonic
+        self, out: TextIO | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._total = total
         self._out = sys.stderr if out is None else out
         self._clock = clock
         self._begun = self._printed = clock()
-        self._done = self._failed = 0
+        self._expected, self._done, self._failed = set[str](), set[str](), set[str]()
         self._waiting_for: dict[str, None] = {}  # the student waited for longest comes first
+
+    def expect(self, student: str) -> None:
+        """Note that a student's work is due."""
+        self._expected.add(student)
 
     def begin(self, student: str) -> None:
         """Note that a student's work has been given to a worker."""
         self._waiting_for[student] = None
 
     def pause(self, student: str) -> None:
-        """Note that a student's work is not running, for now or for good."""
+        """Note that a student's work is not running for now."""
         self._waiting_for.pop(student, None)
 
-    def count(self, student: str = "", failed: bool = False) -> None:
-        """Count a student as done or failed."""
-        self._waiting_for.pop(student, None)
-        self._done += 1
-        self._failed += failed
-        self.show()
-
-    def count_failed(self, student: str = "") -> None:
-        """Count a finished student as failed."""
-        self._waiting_for.pop(student, None)
-        self._failed += 1
+    def count(self, student: str, failed: bool = False) -> None:
+        """Count a student as done or failed; the last word on a student holds."""
+        self.pause(student)
+        self._done.add(student)
+        if failed:
+            self._failed.add(student)
+        else:
+            self._failed.discard(student)
         self.show()
 
     def show(self) -> None:
@@ -52,10 +52,6 @@ class Progress:
         elif self._clock() - self._printed > limits.PROGRESS_LINE_SECONDS:
             self._printed = self._clock()
             print(self, file=self._out, flush=True)
-
-    def expect(self, more: int) -> None:
-        """Add to the number of students."""
-        self._total += more
 
     def clear(self) -> None:
         """Erase the line on the terminal, so that another can be printed."""
@@ -68,17 +64,19 @@ class Progress:
             print(file=self._out, flush=True)
 
     def __str__(self) -> str:
-        failed = f", {self._failed} failed" if self._failed else ""
-        return f"{self._done} of {self._total} graded{failed}{self._time_left()}{self._waiting_names()}"
+        failed = f", {len(self._failed)} failed" if self._failed else ""
+        counts = f"{len(self._done)} of {len(self._expected)} graded{failed}"
+        return f"{counts}{self._time_left()}{self._waiting_names()}"
 
     def _waiting_names(self) -> str:
         names = [_on_one_line(name) for name in self._waiting_for]
         return f", waiting for {first_few(names, 2)}" if names else ""
 
     def _time_left(self) -> str:
-        if not 0 < self._done < self._total:
+        done, left = len(self._done), len(self._expected - self._done)
+        if not (done and left):
             return ""
-        seconds = (self._clock() - self._begun) / self._done * (self._total - self._done)
+        seconds = (self._clock() - self._begun) / done * left
         return f", {seconds:.0f} s left" if seconds < 60 else f", {seconds / 60:.0f} min left"
 
 

@@ -738,7 +738,7 @@ def test_page_that_kills_its_worker_shows_points_alone_after_all_marks(room):
         quietly(lambda: batch.run(batch.plan(STUDENTS), workers))
     # The model answers run first, then three submissions.
     assert workers.calls == ["run_notebook"] * 4 + ["write_page"] * 6
-    assert batch.failures == {}
+    assert batch.recorder.failures == {}
     page = room.feedback("ada")
     assert "This notebook takes too long, or too much memory, to be shown." in page
     assert "2 of 2" in page

@@ -15,23 +15,32 @@ def now():
     return [0.0]
 
 
+def progress_of(students, out=None, clock=lambda: 0.0):
+    """Return the progress of students who are named by numbers or letters."""
+    progress = Progress(out or io.StringIO(), clock)
+    for student in students:
+        progress.expect(str(student))
+    return progress
+
+
 def test_text_counts_done_and_failed_and_estimates_the_time_left(now):
-    progress = Progress(10, io.StringIO(), lambda: now[0])
+    progress = progress_of(range(10), clock=lambda: now[0])
     assert str(progress) == "0 of 10 graded"
     now[0] = 4
-    progress.count()
-    progress.count(failed=True)
+    progress.count("0")
+    progress.count("1", failed=True)
     assert str(progress) == "2 of 10 graded, 1 failed, 16 s left"
     now[0] = 40
     assert str(progress) == "2 of 10 graded, 1 failed, 3 min left"
-    for _ in range(8):
-        progress.count()
+    for number in range(2, 10):
+        progress.count(str(number))
     assert str(progress) == "10 of 10 graded, 1 failed"
 
 
 def test_those_waited_for_longest_are_named(now):
-    progress = Progress(10, io.StringIO(), lambda: now[0])
-    for student in ("ada", "b\no", "c" * 100, "dee"):
+    students = ("ada", "b\no", "c" * 100, "dee")
+    progress = progress_of([*students, *range(6)], clock=lambda: now[0])
+    for student in students:
         progress.begin(student)
     assert str(progress) == "0 of 10 graded, waiting for ada, b?o and 2 more"
     progress.begin("ada")  # her page, after her grade
@@ -48,10 +57,10 @@ def test_those_waited_for_longest_are_named(now):
 def test_terminal_shows_one_line_that_is_rewritten(now):
     screen, terminal = os.openpty()
     with os.fdopen(terminal, "w") as out, os.fdopen(screen, "rb", buffering=0) as shown:
-        progress = Progress(2, out, lambda: now[0])
+        progress = progress_of("ab", out, lambda: now[0])
         progress.show()
-        progress.count()
-        progress.count()
+        progress.count("a")
+        progress.count("b")
         progress.close()
         text = b""
         while not text.endswith(b"\n"):  # a terminal hands over what it has, not all that comes
@@ -67,17 +76,19 @@ def test_terminal_shows_one_line_that_is_rewritten(now):
 
 def test_file_gets_a_line_a_minute_at_most(now):
     out = io.StringIO()
-    progress = Progress(3, out, lambda: now[0])
-    progress.count()
+    progress = progress_of("abc", out, lambda: now[0])
+    progress.count("a")
     now[0] = limits.PROGRESS_LINE_SECONDS + 1
-    progress.count()
-    progress.count()
+    progress.count("b")
+    progress.count("c")
     progress.close()
     assert out.getvalue() == "2 of 3 graded, 30 s left\n"
 
 
 def test_one_that_fails_after_it_was_counted_is_counted_once():
-    progress = Progress(1, io.StringIO())
-    progress.count()
-    progress.count_failed()
+    progress = progress_of("a")
+    progress.count("a")
+    progress.count("a", failed=True)
     assert str(progress) == "1 of 1 graded, 1 failed"
+    progress.count("a")  # after the next hand-in
+    assert str(progress) == "1 of 1 graded"
