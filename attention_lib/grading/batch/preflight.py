@@ -11,7 +11,7 @@ from nbformat import NotebookNode
 from attention_lib.grading.batch.workers import Call, Reply, Workers
 from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.intake.submission import Submission, files_of
-from attention_lib.grading.judge.checking import check_name, checked_exercise
+from attention_lib.grading.judge.checking import check_name, checked_exercise, verdict_of
 from attention_lib.grading.judge.execution import run_notebook
 from attention_lib.grading.judge.own_tests import is_own_test
 from attention_lib.grading.judge.task import Ran, Task
@@ -104,7 +104,7 @@ def lost_points(notebook: NotebookNode, ran: Ran) -> list[str]:
         if not (checked_exercise(cell) or is_own_test(cell)):
             lost.append(f"{name}: the library has no such exercise any more, so release it anew")
             continue
-        verdicts = [output.get("metadata", {}).get("attention_lib", {}) for output in outputs]
+        verdicts = [verdict_of(output) for output in outputs]
         if "right" not in [verdict.get("outcome") for verdict in verdicts]:
             errors = [o["evalue"] for o in [*answer, *outputs] if o["output_type"] == "error"]
             own = [verdict["sentence"] for verdict in verdicts if verdict.get("own")]

@@ -20,6 +20,7 @@ from attention_lib.grading.classroom.journal import Journal
 from attention_lib.grading.classroom.marks import read_answers, settle, still_settled
 from attention_lib.grading.intake.cells import too_many_characters
 from attention_lib.grading.intake.submission import OTHER_NOTEBOOKS, Prepared
+from attention_lib.grading.judge.checking import verdict_of
 from attention_lib.grading.judge.execution import TIMEOUT
 from attention_lib.grading.judge.task import Ran
 from attention_lib.grading.nbgrader_plugins.autograde import AutogradeSubmissions
@@ -144,8 +145,7 @@ def note_for_instructor(prepared: Prepared, ran: Ran) -> str:
         time += [f"{prepared.time_problem} Correct or delete it: formgrader's list reads it too"]
     if prepared.problem:
         return "; ".join([f"nothing to grade: {prepared.problem}", *time])
-    outputs = [output for cell in ran.outputs.values() for output in cell]
-    verdicts = [output.get("metadata", {}).get("attention_lib", {}) for output in outputs]
+    verdicts = [verdict_of(output) for cell in ran.outputs.values() for output in cell]
     advised = [verdict["exercise"] for verdict in verdicts if verdict.get("advice")]
     endless = [
         cell.metadata.get("nbgrader", {}).get("grade_id", "another cell")
@@ -154,21 +154,14 @@ def note_for_instructor(prepared: Prepared, ran: Ran) -> str:
     ]
     remarks = [f"did not end and was stopped: {', '.join(endless)}"] if endless else []
     remarks += [f"see the remark on {', '.join(advised)}"] if advised else []
-    remarks += [
-        f"{verdict['exercise']} lost its points for a forbidden call"
-        for verdict in verdicts
-        if verdict.get("kind", "").startswith(FORBIDDEN)
-    ]
-    remarks += [
-        f"{verdict['exercise']} right with ours in place of {' and '.join(verdict['ours'])}"
-        for verdict in verdicts
-        if verdict.get("ours")
-    ]
-    remarks += [
-        f"{verdict['exercise']} right as defined again below its check"
-        for verdict in verdicts
-        if verdict.get("below")
-    ]
+    for verdict in verdicts:
+        if verdict.get("kind", "").startswith(FORBIDDEN):
+            remarks.append(f"{verdict['exercise']} lost its points for a forbidden call")
+        if verdict.get("ours"):
+            ours = " and ".join(verdict["ours"])
+            remarks.append(f"{verdict['exercise']} right with ours in place of {ours}")
+        if verdict.get("below"):
+            remarks.append(f"{verdict['exercise']} right as defined again below its check")
     left = [
         note.rstrip(".")
         for note in prepared.notes

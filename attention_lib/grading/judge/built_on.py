@@ -15,7 +15,7 @@ from attention_lib.checks.show.panel import as_html, as_text
 from attention_lib.checks.verdict import Report
 from attention_lib.exercises import EXERCISES
 from attention_lib.exercises.model_answers import model_answer
-from attention_lib.grading.judge.checking import checked_exercise
+from attention_lib.grading.judge.checking import checked_exercise, verdict_of
 
 OURS = "ours-"  # how the ids of cells with model answers begin
 
@@ -56,7 +56,7 @@ def built_on(name: str) -> set[str]:
 def _verdicts(notebook: NotebookNode, outputs: Outputs) -> dict[str, Mapping[str, Any]]:
     """Return the verdict on each checked exercise, or an empty dict if its check gave none."""
     return {
-        name: (outputs.get(cell.id) or [{}])[0].get("metadata", {}).get("attention_lib", {})
+        name: verdict_of((outputs.get(cell.id) or [{}])[0])
         for cell in notebook.cells
         if (name := checked_exercise(cell))
     }

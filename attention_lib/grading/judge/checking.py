@@ -6,7 +6,7 @@ import dataclasses
 import importlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from nbformat import NotebookNode
@@ -40,6 +40,11 @@ def check_name(cell: NotebookNode) -> str | None:
     marks = cell.metadata.get("nbgrader", {})
     is_check = cell.cell_type == "code" and marks.get("grade") and not marks.get("solution")
     return str(marks.get("grade_id", "")).removeprefix("check_") if is_check else None
+
+
+def verdict_of(output: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the verdict that an output of a check cell carries, or an empty dict."""
+    return output.get("metadata", {}).get("attention_lib", {})
 
 
 def check_answer(

@@ -41,6 +41,7 @@ from attention_lib.grading.judge.checking import (
     check_name,
     checked_exercise,
     error_output,
+    verdict_of,
 )
 from attention_lib.grading.judge.missing import why_missing, why_unattempted
 from attention_lib.grading.judge.own_tests import is_own_test, scored
@@ -191,8 +192,9 @@ def _is_wrong(outputs: list[dict[str, Any]]) -> bool:
 def _is_attempted(check: NotebookNode, ran: Ran) -> bool:
     """Tell whether a check found an answer to judge, and all names that it needs."""
     output = ran.outputs[check.id][0]
-    verdict = output.get("metadata", {}).get("attention_lib", {})
-    is_there = verdict.get("outcome") != "unattempted" and output.get("ename") != "NameError"
+    is_there = (
+        verdict_of(output).get("outcome") != "unattempted" and output.get("ename") != "NameError"
+    )
     return is_there and not _misses_a_name([check], ran)
 
 
@@ -200,9 +202,8 @@ def _misses_a_name(cells: list[NotebookNode], ran: Ran) -> bool:
     """Tell whether a student's cell or answer failed because of a missing name."""
     for cell in cells:
         for output in ran.outputs.get(cell.id, []):
-            verdict = output.get("metadata", {}).get("attention_lib", {})
             if checked_exercise(cell):
-                if any(name in MISSING_NAME for name in verdict.get("errors", ())):
+                if any(name in MISSING_NAME for name in verdict_of(output).get("errors", ())):
                     return True
             elif output["output_type"] == "error" and output["ename"] in MISSING_NAME:
                 return True
@@ -357,7 +358,7 @@ def _check(
     cells = _code_of_the_student(notebook)
     why = functools.partial(why_missing, name, cells, ran.outputs)
     outputs = check_answer(EXERCISES[name], session, task.seed, why, task.forbidden_costs)
-    verdict = outputs[0].get("metadata", {}).get("attention_lib", {})
+    verdict = verdict_of(outputs[0])
     if verdict.get("outcome") == "unattempted" and not verdict.get("awaits"):
         reason = why_unattempted(name, cells, ran.outputs)
         if reason:
