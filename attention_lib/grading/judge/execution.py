@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import atexit
 import copy
 import functools
 import json
 import logging
 import os
+import re
 import secrets
 import threading
 import time
@@ -55,6 +55,7 @@ log = logging.getLogger(__name__)
 
 MISSING_NAME = ("NameError", "KeyError")  # raised by code that needs a name from another cell
 TIMEOUT = "CellTimeout"  # the error shown in a cell that ran too long
+_IMPORTED = re.compile(r"^(?:import|from) ([\w.]+)", re.MULTILINE)  # modules, to start with
 
 
 def draw_seed() -> int:
@@ -216,8 +217,8 @@ def _sandbox_for(task: Task, notebook: NotebookNode) -> Sandbox | Unprotected:
     sandbox = _sandboxes.get(key)
     if sandbox is None or not sandbox.alive:
         _close_sandboxes()
-        setup = [cell.source for cell in notebook.cells if _is_setup(cell)]
-        modules = sorted(set().union(*map(_imported_modules, setup)))
+        setup = "\n".join(cell.source for cell in notebook.cells if _is_setup(cell))
+        modules = sorted({*_IMPORTED.findall(setup)})
         log.info("starting Python for %s", task.lesson)
         sandbox = (
             Unprotected(task.lesson)
@@ -244,7 +245,6 @@ def _run_cells(
         name = checked_exercise(cell)
         if name and cell.id not in ran.outputs:
             outputs = _check(name, notebook, session, task, ran)
-            ran.stops.extend(output["evalue"] for output in outputs if _is_a_stop(output))
         elif cell.id in to_run:
             try:
                 outputs = run_source(cell.source, session, session.at_most(task.cell_seconds))
@@ -299,7 +299,6 @@ def _check_again(
             continue
         again.add(cell.id)
         outputs = _check(str(checked_exercise(cell)), notebook, session, task, ran)
-        ran.stops.extend(output["evalue"] for output in outputs if _is_a_stop(output))
         attempted = _is_attempted(cell, ran)
         if attempted and not _is_wrong(outputs):
             outputs[0]["metadata"]["attention_lib"]["below"] = True
@@ -358,6 +357,7 @@ def _check(
     cells = _code_of_the_student(notebook)
     why = functools.partial(why_missing, name, cells, ran.outputs)
     outputs = check_answer(EXERCISES[name], session, task.seed, why, task.forbidden_costs)
+    ran.stops += [output["evalue"] for output in outputs if _is_a_stop(output)]
     verdict = verdict_of(outputs[0])
     if verdict.get("outcome") == "unattempted" and not verdict.get("awaits"):
         reason = why_unattempted(name, cells, ran.outputs)
@@ -379,17 +379,6 @@ def _is_setup(cell: NotebookNode) -> bool:
     may_be_the_students = _is_the_students(cell) or cell.id.startswith("earlier-")
     is_tagged = cell.cell_type == "code" and "setup" in cell.metadata.get("tags", [])
     return is_tagged and not may_be_the_students
-
-
-def _imported_modules(source: str) -> set[str]:
-    """Return the modules that a cell of the lesson imports."""
-    modules = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.ImportFrom):
-            modules.add(node.module or "")
-        elif isinstance(node, ast.Import):
-            modules.update(alias.name for alias in node.names)
-    return modules
 
 
 def _is_a_failure(output: dict[str, Any]) -> bool:
