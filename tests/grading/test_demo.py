@@ -73,7 +73,7 @@ SAID = {mistake.id: mistake.sentence for mistake in EXERCISES["softmax"].mistake
         ("ada", "1 3 1 2 ? 7", "^$", ["All 25 cases, 3 points"]),
         ("bo", "1 0 1 2 0 4", "^$", [SAID["last-axis-only"]]),
         ("cem", "1 0 1 2 0 4", "ours in place of", [SAID["axis-0-only"], SAID["base-2"]]),
-        ("dana", "0 0 0 0 0 0", "^$", ["Not attempted"]),
+        ("dana", "0 0 0 0 0 0", "^Every answer is as it was given out: was", ["Not attempted"]),
         ("eli", "1 3 1 2 ? 7", "^$", [demo.OWN_WORDS]),
         ("fay", "- - - - - -", r"no notebook in it, but 01_softmax\.pdf$", []),
         ("gus", "0 0 0 0 0 0", "^$", ["lib.softmax", "not available while this lesson is graded"]),

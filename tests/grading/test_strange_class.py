@@ -8,6 +8,7 @@ from copy import deepcopy
 
 import nbformat
 import pytest
+from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_notebook, new_raw_cell
 
 from attention_lib.grading import limits
@@ -151,7 +152,7 @@ def test_the_table_says_what_an_instructor_should_know(room, student, told):
     ("student", "told"),
     [
         ("broken", "This submission could not be graded: it is not valid JSON"),
-        ("broken", "Not graded: it is not valid JSON"),
+        ("sly", "Every answer is as it was given out: was the notebook saved before it"),
         ("careless", "The check cell of normalize_by_sum was missing and was put back."),
         ("careless", "The check cell of softmax was there 3 times"),
         ("careless", "The answer cell of study_weights had been turned into another type"),
@@ -166,6 +167,15 @@ def test_the_table_says_what_an_instructor_should_know(room, student, told):
 )
 def test_the_feedback_says_what_a_student_should_know(room, student, told):
     assert told in room.feedback(student).replace("&#39;", "'")
+
+
+def test_why_nothing_is_graded_is_said_once_and_first(room):
+    text = BeautifulSoup(room.feedback("broken"), "html.parser").body.text
+    above, _, below = text.partition("What was found")
+    assert "could not be graded: it is not valid JSON" in above
+    assert "JSON" not in below
+    assert below.count("Not graded.") == len(room.exercises)
+    assert "Every answer is as it was given out" not in text
 
 
 def test_feedback_runs_no_script_of_a_students(room):

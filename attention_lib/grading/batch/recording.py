@@ -19,7 +19,7 @@ from attention_lib.grading.classroom.gradebook import Standing, read_standings
 from attention_lib.grading.classroom.journal import Journal
 from attention_lib.grading.classroom.marks import read_answers, settle, still_settled
 from attention_lib.grading.intake.cells import too_many_characters
-from attention_lib.grading.intake.submission import OTHER_NOTEBOOKS, Prepared
+from attention_lib.grading.intake.submission import AS_GIVEN_OUT, OTHER_NOTEBOOKS, Prepared
 from attention_lib.grading.judge.checking import verdict_of
 from attention_lib.grading.judge.execution import TIMEOUT
 from attention_lib.grading.judge.task import Ran
@@ -152,7 +152,8 @@ def note_for_instructor(prepared: Prepared, ran: Ran) -> str:
         for cell in prepared.notebook.cells
         if any(output.get("ename") == TIMEOUT for output in ran.outputs.get(cell.get("id"), []))
     ]
-    remarks = [f"did not end and was stopped: {', '.join(endless)}"] if endless else []
+    remarks = [AS_GIVEN_OUT] if prepared.is_as_given_out else []
+    remarks += [f"did not end and was stopped: {', '.join(endless)}"] if endless else []
     remarks += [f"see the remark on {', '.join(advised)}"] if advised else []
     for verdict in verdicts:
         if verdict.get("kind", "").startswith(FORBIDDEN):

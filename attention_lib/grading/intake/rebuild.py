@@ -92,14 +92,22 @@ def rebuild(released: NotebookNode, submitted: Mapping[str, Any], lesson: str = 
 
 def is_blank(released: NotebookNode, submitted: Mapping[str, Any], lesson: str = "") -> bool:
     """Tell whether a notebook answers nothing, even if a student has added notes."""
-    given_out = {"", *(normalized_released(cell.source) for cell in released.cells)}
-    if all(cell.normalized in given_out for cell in read_cells(submitted)):
+    if all(cell.normalized in _texts_given_out(released) for cell in read_cells(submitted)):
         return True
     try:
-        rebuilt = rebuild(released, submitted, lesson).notebook
+        return answers_nothing(released, rebuild(released, submitted, lesson).notebook)
     except ForeignNotebook:
         return False
+
+
+def answers_nothing(released: NotebookNode, rebuilt: NotebookNode) -> bool:
+    """Tell whether every answer of a rebuilt notebook is empty or as it was given out."""
+    given_out = _texts_given_out(released)
     return all(normalized(cell.source) in given_out for cell in rebuilt.cells if is_answer(cell))
+
+
+def _texts_given_out(released: NotebookNode) -> set[str]:
+    return {"", *(normalized_released(cell.source) for cell in released.cells)}
 
 
 def _match_cells(released: list[NotebookNode], cells: list[Cell]) -> None:

@@ -31,7 +31,12 @@ from attention_lib.grading.intake.folder import (
     read_file,
     walk,
 )
-from attention_lib.grading.intake.rebuild import ForeignNotebook, is_blank, rebuild
+from attention_lib.grading.intake.rebuild import (
+    ForeignNotebook,
+    answers_nothing,
+    is_blank,
+    rebuild,
+)
 from attention_lib.grading.intake.timestamps import TIMESTAMP, Record, choose_time, read_time
 from attention_lib.grading.resource_limits import TooSlow, cpu_limit, memory_limit
 from attention_lib.grading.terminal import first_few
@@ -39,6 +44,9 @@ from attention_lib.grading.terminal import first_few
 log = logging.getLogger(__name__)
 
 NOTE_ID = "intake-note"
+AS_GIVEN_OUT = (
+    "Every answer is as it was given out: was the notebook saved before it was handed in?"
+)
 OTHER_NOTEBOOK = "a notebook other than"
 OTHER_NOTEBOOKS = f"Left out as {OTHER_NOTEBOOK}"  # how the note on notebooks left out begins
 SECRET_FILE = "submission_secret.txt"
@@ -84,29 +92,31 @@ class Prepared:
     time_doubt: str = ""
     secret: bytes = b""
     told: list[str] = field(default_factory=list)  # those of the notes that the table shows
+    is_as_given_out: bool = False  # all of its answers are
 
 
 def prepare(submission: Submission, released: Path, source: Path) -> Prepared:
     """Rebuild a submission's notebook, and collect the files to run it with.
 
-    A submission that cannot be read, or is another notebook, becomes the notebook as `released`. A
-    note at the top says what was done, for the feedback. `source` is the folder of the instructor's
-    version.
+    A submission that cannot be read, or is another notebook, becomes the notebook as `released`.
+    Cells at the top say so, and what was done, for the feedback. `source` is the folder of the
+    instructor's version.
     """
     template = _read_released(released, released.stat().st_mtime_ns)
     problem, notes, told = submission.problem, submission.notes, list[str]()
+    is_as_given_out = False
     if not problem:
         try:
             with _reading_limits():
                 parsed = read_notebook(submission.notebook)
                 notebook, changes, told = rebuild(template, parsed, released.stem)
             notes = notes + changes
+            is_as_given_out = answers_nothing(template, notebook)
         except (UnreadableNotebook, ForeignNotebook) as reason:
             problem = str(reason)
     if problem:
         notebook = deepcopy(template)
-    if problem or notes:
-        notebook.cells.insert(0, _note_cell(problem, notes))
+    notebook.cells[:0] = _cells_on_top(problem, is_as_given_out, notes)
     return Prepared(
         notebook,
         files_of(submission, source),
@@ -117,6 +127,7 @@ def prepare(submission: Submission, released: Path, source: Path) -> Prepared:
         time_doubt=submission.time_doubt,
         secret=submission.secret,
         told=told,
+        is_as_given_out=is_as_given_out,
     )
 
 
@@ -413,13 +424,29 @@ def problem_of(notebook: NotebookNode) -> str | None:
     return None
 
 
-def _note_cell(problem: str | None, notes: list[str]) -> NotebookNode:
-    lines = ["**Before grading, this submission was put in order.**\n"]
-    if problem:
-        lines = [
-            f"**This submission could not be graded: {problem}.** "
-            "Below is the lesson as it was given out.\n"
-        ]
-    lines += [f"- {note}" for note in notes]
-    metadata = {"attention_lib": {"problem": problem}}
-    return new_markdown_cell("\n".join(lines), id=NOTE_ID, metadata=metadata)
+def note_on_all(notebook: NotebookNode) -> str:
+    """Take out of an autograded notebook what is said of all of its answers, as Markdown."""
+    if notebook.cells and notebook.cells[0].get("id") == NOTE_ID:
+        return str(notebook.cells.pop(0).source)
+    return ""
+
+
+def _cells_on_top(
+    problem: str | None, is_as_given_out: bool, notes: list[str]
+) -> list[NotebookNode]:
+    """Return a cell about all answers, if there is something to say, and one that lists the notes."""
+    cells = []
+    if problem or is_as_given_out:
+        told = f"**{AS_GIVEN_OUT}**"
+        if problem:
+            told = (
+                f"**This submission could not be graded: {problem}.** "
+                "Below is the lesson as it was given out."
+            )
+        metadata = {"attention_lib": {"problem": problem}}
+        cells.append(new_markdown_cell(told, id=NOTE_ID, metadata=metadata))
+    if notes:
+        heading = [] if problem else ["**Before grading, this submission was put in order.**\n"]
+        listed = "\n".join([*heading, *(f"- {note}" for note in notes)])
+        cells.append(new_markdown_cell(listed, id="intake-list", metadata={"attention_lib": {}}))
+    return cells

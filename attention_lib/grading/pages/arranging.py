@@ -16,6 +16,7 @@ from traitlets import Bool
 
 from attention_lib.grading import limits
 from attention_lib.grading.classroom.gradebook import reopened
+from attention_lib.grading.intake.submission import note_on_all, problem_of
 from attention_lib.grading.lesson.markdown import title_of
 from attention_lib.grading.terminal import first_few, printable, shown_name
 
@@ -96,6 +97,8 @@ class ArrangeFeedback(Preprocessor):
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
+        is_ungraded = problem_of(nb) is not None
+        resources["note_on_all"] = note_on_all(nb)
         cells, folded = _split(nb.cells)
         for place, (cell, is_folded) in enumerate(zip(cells, folded, strict=True)):
             neighbors = folded[place - 1 : place], folded[place + 1 : place + 2]
@@ -106,7 +109,12 @@ class ArrangeFeedback(Preprocessor):
             }
         _title_stretches(cells, folded)
         nb.cells = cells
-        resources[PAGE_DATA] = [_summary_row(cell) for cell in cells if _is_graded(cell)]
+        graded = [cell for cell in cells if _is_graded(cell)]
+        if is_ungraded:  # the note says why, once
+            for cell in graded:
+                if cell.cell_type == "code":
+                    cell.outputs = []
+        resources[PAGE_DATA] = [_summary_row(cell, is_ungraded) for cell in graded]
         resources["stopped_cells"] = _stopped_cells(cells)
         resources["lesson_title"] = title_of(nb)
         return nb, resources
@@ -180,29 +188,31 @@ def _title_stretches(cells: list[NotebookNode], folded: list[bool]) -> None:
             first.metadata[PAGE_DATA].setdefault("heading", heading[1].replace("`", ""))
 
 
-def _summary_row(cell: NotebookNode) -> dict[str, Any]:
+def _summary_row(cell: NotebookNode, is_ungraded: bool) -> dict[str, Any]:
     """Return the summary's row of one exercise."""
     marks = cell.metadata.nbgrader
-    sentence = printable(_check_message(cell))
-    comment = " ".join((marks.get("comment") or "").split())
-    if marks.get("blank"):
-        sentence = NOT_ATTEMPTED
-    if marks.get("unmarked"):
+    is_unmarked = bool(marks.get("unmarked"))
+    sentence = NOT_ATTEMPTED if marks.get("blank") else printable(_check_message(cell))
+    if is_ungraded:
+        sentence = "Not graded."
+    elif is_unmarked:
         sentence = "This answer waits to be read."
-    else:
-        doubt = "This mark will be looked at again." if marks.get("in_doubt") else ""
-        comment = f"Comment: {printable(comment)}" if comment else ""
-        sentence = " ".join(filter(None, (sentence, doubt, comment)))
-    if len(sentence) > limits.SUMMARY_CHARACTERS:
-        sentence = f"{sentence[: limits.SUMMARY_CHARACTERS]}…"
+    elif marks.get("in_doubt"):
+        sentence = f"{sentence} This mark will be looked at again.".lstrip()
     return {
         "name": marks.grade_id.removeprefix("check_"),
         "anchor": marks.grade_id,
-        "sentence": sentence,
+        "sentence": _shortened(sentence),
+        "comment": "" if is_unmarked else _shortened(marks.get("comment") or ""),
         "score": marks.get("score") or 0.0,
         "points": marks.get("points") or 0.0,
-        "unmarked": bool(marks.get("unmarked")),
+        "unmarked": is_unmarked,
     }
+
+
+def _shortened(text: str) -> str:
+    most = limits.SUMMARY_CHARACTERS
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def _check_message(cell: NotebookNode) -> str:

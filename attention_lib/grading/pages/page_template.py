@@ -37,6 +37,7 @@ th, td { padding: 2px 10px; text-align: left; vertical-align: top }
 .summary th, .summary td { border-bottom: 1px solid var(--line); padding: 6px 10px 6px 0 }
 .summary th, .summary td { white-space: nowrap }
 .summary td:nth-child(3) { width: 100%; white-space: normal; overflow-wrap: anywhere }
+.summary p { margin: 0 }
 .rendered_html th, .rendered_html td { border: 1px solid var(--line) }
 .attention-tex { background: var(--tint); border-radius: 3px; padding: 0 3px }
 pre.attention-tex { padding: 6px 10px; margin: 0.5em 0 }
@@ -87,6 +88,9 @@ summary { cursor: pointer }
 <p class="late">This work was handed in late:
 {{ resources.nbgrader.late_penalty | float | round(2) }} points are taken off.</p>
 {%- endif %}
+{%- if resources.note_on_all %}
+<div class="rendered_html">{{ resources.note_on_all | markdown2html }}</div>
+{%- endif %}
 {%- if resources.stopped_cells %}
 <p>Stopped with an error: {{ resources.stopped_cells | e }}.</p>
 {%- endif %}
@@ -95,7 +99,10 @@ summary { cursor: pointer }
 {%- for row in resources.feedback_page %}
 <tr><td><a href="#{{ row.anchor | e }}">{{ row.name | e }}</a></td>
 <td>{{ "waits" if row.unmarked else points(row.score, row.points) }}</td>
-<td>{{ row.sentence | e }}</td></tr>
+<td>{{ row.sentence | e }}
+{%- if row.comment %}
+<div class="rendered_html"><strong>Comment:</strong> {{ row.comment | markdown2html }}</div>
+{%- endif %}</td></tr>
 {%- endfor %}
 </table>
 {{ super() }}

@@ -9,7 +9,9 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from attention_lib.grading import limits
+from attention_lib.grading.intake.cells import is_answer
 from attention_lib.grading.intake.submission import (
+    AS_GIVEN_OUT,
     OTHER_NOTEBOOKS,
     UnreadableNotebook,
     blank_of,
@@ -372,11 +374,19 @@ def released(tmp_path):
     return path
 
 
-def test_orderly_submission_gets_no_note(folder, released, tmp_path):
-    (folder / released.name).write_text(released.read_text())
+@pytest.mark.parametrize("is_saved", [True, False])
+def test_orderly_submission_gets_no_note_unless_nothing_is_answered(
+    folder, released, tmp_path, is_saved
+):
+    submitted = nbformat.from_dict(RELEASED)
+    answer = next(cell for cell in submitted.cells if is_answer(cell))
+    answer.source += "\n# done" if is_saved else "\n"
+    nbformat.write(submitted, folder / released.name)
     put(folder, "data.csv")
     prepared = prepare(read(folder), released, tmp_path / "nowhere")
-    assert prepared.notebook == RELEASED
+    assert prepared.is_as_given_out != is_saved
+    on_top = prepared.notebook.cells[: -len(RELEASED.cells)]
+    assert [cell.source for cell in on_top] == ([] if is_saved else [f"**{AS_GIVEN_OUT}**"])
     assert prepared.files == {"data.csv": b"1,2\n"}
     assert (prepared.problem, prepared.notes) == (None, [])
 
@@ -388,7 +398,7 @@ def test_note_on_top_says_what_was_changed(folder, released, tmp_path):
     put(folder, "helper.py")
     put(folder, "timestamp.txt", content="soon")
     prepared = prepare(read(folder), released, tmp_path / "nowhere")
-    note, *cells = prepared.notebook.cells
+    _, note, *cells = prepared.notebook.cells
     assert cells == RELEASED.cells
     assert prepared.notes == [
         "timestamp.txt does not say a time, and was not used.",
@@ -405,10 +415,10 @@ def test_unreadable_submission_becomes_the_released_notebook(folder, released, t
     put(folder, "helper.py")
     for _ in range(2):  # what is kept between submissions stays as it is
         prepared = prepare(read(folder), released, tmp_path / "nowhere")
-        assert prepared.notebook.cells[1:] == RELEASED.cells
+        assert prepared.notebook.cells[2:] == RELEASED.cells
         assert problem_of(prepared.notebook) == prepared.problem
         assert f"could not be graded: {prepared.problem}." in prepared.notebook.cells[0].source
-        assert "`helper.py`" in prepared.notebook.cells[0].source
+        assert "`helper.py`" in prepared.notebook.cells[1].source
 
 
 def work_forever(*_):
@@ -440,4 +450,4 @@ def test_new_release_is_read_again(folder, released, tmp_path):
     changed.cells[0].source = "# Another title"
     nbformat.write(changed, released)
     os.utime(released, ns=(0, 0))
-    assert prepare(read(folder), released, tmp_path).notebook.cells[1].source == "# Another title"
+    assert prepare(read(folder), released, tmp_path).notebook.cells[2].source == "# Another title"
