@@ -60,6 +60,7 @@ class Any:
     def __eq__(self, other): return {}
 def halves(number): return Any()
 """
+VISIBLE = "at: got = np.float64(halves(4) == 2)"
 # What an answer to `halves` gets, and what its page says.
 ANSWERS = {
     "ada": ("def halves(number): return number / 2", 3, "Right."),
@@ -69,7 +70,13 @@ ANSWERS = {
     "loops": ("def halves(number):\n    while True: pass", 0, "A test failed, and not all"),
     "much": (IS_ANY_NUMBER.format(1e9), 0, "A test failed, and not all"),
     "nan": (IS_ANY_NUMBER.format("float('nan')"), 0, "A test failed, and not all"),
-    "reads": (READS_HIDDEN_TESTS, 0, "A test failed, and not all"),
+    "reads": (READS_HIDDEN_TESTS, 0, f"ValueError, {VISIBLE}"),
+    "seven": ("def halves(number): return {4: 2}[number]", 0, "A test failed, and not all"),
+    "names": (
+        "def halves(number): raise type('SEC' + 'RET', (Exception,), {})",
+        0,
+        f"An error, {VISIBLE}",
+    ),
     "silent": (
         "get_ipython().set_custom_exc((Exception,), lambda *_, **__: None)\n"
         "def halves(number): return 1 / 0",

@@ -10,6 +10,7 @@ CPU time interrupts it, and it drops unknown tags, which bleach shows: in `i<n a
 
 from __future__ import annotations
 
+import builtins
 import html
 import logging
 import re
@@ -306,6 +307,11 @@ HIDDEN_FAILED = (
     "A test failed, and not all tests of this cell are shown: run it in your notebook, and if it passes "
     "there, a hidden one failed."
 )
+PYTHONS_ERRORS = {
+    name
+    for name, one in vars(builtins).items()
+    if isinstance(one, type) and issubclass(one, BaseException)
+}
 
 
 class HideChecks(ClearHiddenTests):
@@ -324,17 +330,28 @@ class HideChecks(ClearHiddenTests):
     ) -> tuple[NotebookNode, dict[str, Any]]:
         if not is_grade(cell) or is_solution(cell):
             return cell, resources
-        if self.begin_test_delimeter in cell.source and cell.cell_type == "code":
-            cell.outputs = _without_hidden_tests(cell.outputs)
-        return super().preprocess_cell(cell, resources, cell_index)
+        has_hidden = self.begin_test_delimeter in cell.source
+        cell, resources = super().preprocess_cell(cell, resources, cell_index)
+        if has_hidden and cell.cell_type == "code":
+            cell.outputs = _without_hidden_tests(cell)
+        return cell, resources
 
 
-def _without_hidden_tests(outputs: list[NotebookNode]) -> list[NotebookNode]:
-    """Return the outputs of a test cell to show; of a teacher's own test, only the grader's sentence."""
-    for output in outputs:
+def _without_hidden_tests(cell: NotebookNode) -> list[NotebookNode]:
+    """Return the outputs of a test cell to show; of a teacher's own test, only the grader's sentence.
+
+    The student's process has read the hidden tests, so none of its own words are shown: of a visible
+    test that failed, its line, and the error if Python has one of that name.
+    """
+    for output in cell.outputs:
         verdict = output.get("metadata", {}).get("attention_lib", {})
         if verdict.get("own"):
-            if any(one.output_type == "error" for one in outputs):
-                verdict["sentence"] = output.data["text/plain"] = HIDDEN_FAILED
+            errors = [one for one in cell.outputs if one.output_type == "error"]
+            if errors:
+                line = verdict.get("failed")
+                is_visible = line and line in map(str.strip, cell.source.splitlines())
+                kind = errors[-1].ename if errors[-1].ename in PYTHONS_ERRORS else "An error"
+                told = f"{kind}, at: {line}" if is_visible else HIDDEN_FAILED
+                verdict["sentence"] = output.data["text/plain"] = told
             return [output]
-    return outputs
+    return list(cell.outputs)
