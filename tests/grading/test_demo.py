@@ -77,7 +77,12 @@ SAID = {mistake.id: mistake.sentence for mistake in EXERCISES["softmax"].mistake
         ("eli", "1 3 1 2 ? 7", "^$", [demo.OWN_WORDS]),
         ("fay", "- - - - - -", r"no notebook in it, but 01_softmax\.pdf$", []),
         ("gus", "0 0 0 0 0 0", "^$", ["lib.softmax", "not available while this lesson is graded"]),
-        ("hana", "1 0 1 2 0 4", "^late, as the platform", [SAID["last-axis-only"]]),
+        (
+            "hana",
+            "1 0 1 2 0 4",
+            "^late, as the platform",
+            [SAID["last-axis-only"], "handed in late."],
+        ),
     ],
 )
 def test_each_student_gets_what_is_promised(shown, table, student, points, note, on_page):

@@ -55,7 +55,8 @@ def make_plan(
             if reason or standing is None:
                 plan.to_grade[student] = reason
                 continue
-            page = page_fingerprint(entry, standing, notebook.read_bytes())
+            notes = course.collected(lesson).get(student, [])
+            page = page_fingerprint(entry, standing, notes, notebook.read_bytes())
             reason = why_show(page, entry, course.feedback(lesson, student).is_file())
         except Exception as error:  # raised and reported again when this student's turn comes
             plan.to_grade[student] = f"it cannot be read ({error})"
@@ -108,6 +109,6 @@ def why_show(page: str, entry: Entry, has_page: bool) -> str:
     return ""
 
 
-def page_fingerprint(entry: Entry, standing: Standing, graded: bytes) -> str:
+def page_fingerprint(entry: Entry, standing: Standing, notes: list[str], graded: bytes) -> str:
     """Return the fingerprint of what a student's feedback page is made from."""
-    return digest([entry.work, standing.marks, graded])
+    return digest([entry.work, standing.marks, notes, graded])

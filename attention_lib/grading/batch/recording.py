@@ -107,6 +107,7 @@ class Recorder:
         return page_fingerprint(
             self._journal.entries[student],
             self.standings(student)[student],
+            self._course.collected(self._lesson).get(student, []),
             self._course.autograded(self._lesson, student).read_bytes(),
         )
 

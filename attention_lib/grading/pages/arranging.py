@@ -9,12 +9,14 @@ from typing import Any
 
 from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode, from_dict
+from nbgrader.api import SubmittedAssignment
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import GetGrades
 from nbgrader.utils import is_grade, is_solution, is_task
 from traitlets import Bool
 
 from attention_lib.grading import limits
+from attention_lib.grading.classroom.course import LATE_MARK, Course
 from attention_lib.grading.classroom.gradebook import reopened
 from attention_lib.grading.intake.submission import note_on_all, problem_of
 from attention_lib.grading.lesson.markdown import title_of
@@ -47,9 +49,16 @@ class ReadGrades(GetGrades):
             penalty = work.late_submission_penalty or 0
             place["score"], place["max_score"] = work.score - penalty, work.max_score
             place["late_penalty"] = penalty
+            place["late"] = self._is_late(work.assignment, place)
             place["name"] = _name_of(work.student)
             place["time"] = self._time_of(work.assignment.timestamp, place)
         return nb, resources
+
+    def _is_late(self, work: SubmittedAssignment, place: dict[str, Any]) -> bool:
+        """Tell whether a hand-in is late, by its time or as the platform marks it."""
+        course = Course(Path(CourseDirectory(config=self.config).root))
+        notes = course.collected(place["assignment"]).get(place["student"], [])
+        return work.total_seconds_late > 0 or (LATE_MARK in notes and not work.extension)
 
     def _time_of(self, handed_in: datetime | None, place: dict[str, Any]) -> str:
         """Return when a notebook was handed in or, if unknown, when its file was last changed."""

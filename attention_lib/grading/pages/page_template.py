@@ -84,9 +84,10 @@ summary { cursor: pointer }
 {%- if unmarked %} so far</strong>. Not marked yet:
 {{ unmarked | map(attribute="name") | join(", ") | e }}, worth
 {{ "%g" | format(unmarked | sum(attribute="points") | round(2)) }}.{% else %}</strong>{% endif %}</p>
-{%- if resources.nbgrader.late_penalty > 0 %}
-<p class="late">This work was handed in late:
-{{ resources.nbgrader.late_penalty | float | round(2) }} points are taken off.</p>
+{%- if resources.nbgrader.late %}
+<p class="late">This work was handed in late
+{%- if resources.nbgrader.late_penalty > 0 %}:
+{{ resources.nbgrader.late_penalty | float | round(2) }} points are taken off{% endif %}.</p>
 {%- endif %}
 {%- if resources.note_on_all %}
 <div class="rendered_html">{{ resources.note_on_all | markdown2html }}</div>

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from attention_lib.grading.batch.planning import make_plan, page_fingerprint, why_grade, why_show
-from attention_lib.grading.classroom.course import CONFIG, Course
+from attention_lib.grading.classroom.course import CONFIG, LATE_MARK, Course
 from attention_lib.grading.classroom.gradebook import Standing
 from attention_lib.grading.classroom.journal import Entry
 from tests.grading.sample_class import ROOT
@@ -16,7 +16,7 @@ LESSON = "01_softmax"
 NOTEBOOK = b"{}"
 STANDING = Standing(automatic={"check_softmax": 1.0}, marks="marks")
 ENTRY = Entry(work="same", automatic={"check_softmax": 1.0})
-CURRENT = replace(ENTRY, page=page_fingerprint(ENTRY, STANDING, NOTEBOOK))
+CURRENT = replace(ENTRY, page=page_fingerprint(ENTRY, STANDING, [], NOTEBOOK))
 
 
 @pytest.mark.parametrize(
@@ -84,6 +84,11 @@ def test_changed_marks_need_a_page_and_those_of_late_students_a_grade(course):
     due = plan(course, ["ada", "bo", "cy"], {"bo": marked, "cy": late})
     assert (list(due.to_grade), list(due.to_show)) == (["cy"], ["bo"])
     assert len(due) == 2
+
+
+def test_page_is_due_where_the_platform_marks_a_hand_in_as_late_since(course):
+    course.note_collected(LESSON, {"bo": [LATE_MARK]})
+    assert list(plan(course, ["ada", "bo"]).to_show) == ["bo"]
 
 
 def test_student_whose_name_is_a_pattern_is_refused(course):

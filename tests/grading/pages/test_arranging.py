@@ -69,17 +69,16 @@ def notebook():
     )
 
 
-def resources(late_penalty=0):
-    return {
-        "nbgrader": {"notebook": "01", "score": 1, "max_score": 5, "late_penalty": late_penalty}
-    }
+def resources(late=False, late_penalty=0):
+    about = {"notebook": "01", "score": 1, "max_score": 5}
+    return {"nbgrader": {**about, "late": late, "late_penalty": late_penalty}}
 
 
-def page_of(book, late_penalty=0, **settings):
+def page_of(book, late=False, late_penalty=0, **settings):
     """Write the page as nbgrader does with the course's settings."""
     exporter = FeedbackExporter(config=Course(ROOT).nbgrader().config, **settings)
     exporter.register_preprocessor(ArrangeFeedback, enabled=True)
-    return exporter.from_notebook_node(book, resources(late_penalty))[0]
+    return exporter.from_notebook_node(book, resources(late, late_penalty))[0]
 
 
 @pytest.fixture(scope="module")
@@ -187,12 +186,20 @@ def test_comment_of_the_marker_is_shown(page):
     assert page.select_one(".comment em").text == "Good"
 
 
-def test_late_penalty_is_told_in_a_sentence():
-    assert "late" not in BeautifulSoup(page_of(notebook()), "html.parser").body.text
-    text = (
-        BeautifulSoup(page_of(notebook(), late_penalty=1.5), "html.parser").select_one(".late").text
-    )
-    assert "handed in late:\n1.5 points are taken off." in text
+@pytest.mark.parametrize(
+    ("about", "told"),
+    [
+        ({}, []),
+        ({"late": True}, ["This work was handed in late."]),
+        (
+            {"late": True, "late_penalty": 1.5},
+            ["This work was handed in late: 1.5 points are taken off."],
+        ),
+    ],
+)
+def test_lateness_and_its_penalty_are_told_in_a_sentence(about, told):
+    page = BeautifulSoup(page_of(notebook(), **about), "html.parser")
+    assert [" ".join(late.text.split()) for late in page.select(".late")] == told
 
 
 @pytest.mark.parametrize(
