@@ -4,16 +4,13 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from nbformat import writes
-from nbformat.v4 import new_code_cell, new_notebook
+from nbformat.v4 import new_code_cell
 
 from attention_lib.exercises import EXERCISES
 from attention_lib.grading import limits
 from attention_lib.grading.judge import execution
 from attention_lib.grading.judge.built_on import model_answers
-from attention_lib.grading.judge.execution import put_into, run_notebook
-from attention_lib.grading.judge.task import Task
-from tests.grading.judge.test_execution import check_cell, errors
+from tests.grading.judge.running import answer_cell, check_cell, errors, run_cells
 
 LESSON = "05_attention"
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
@@ -39,11 +36,6 @@ SELF_WRONG = SELF.replace("x @ w_k", "x @ w_q")
 SELF_STUB = "def self_attention(x, w_q, w_k, w_v, mask=None):\n    raise NotImplementedError()"
 
 
-def answer_cell(name, source):
-    marks = {"grade": False, "solution": True, "grade_id": name}
-    return new_code_cell(source, id=f"answer_{name}", metadata={"nbgrader": marks})
-
-
 NAMES = ("attention", "self_attention", "cross_attention")
 
 
@@ -52,11 +44,8 @@ def checked(*sources, lesson=LESSON, names=NAMES):
     cells = [new_code_cell(IMPORTS, id="added-0")]
     for name, source in zip(names, sources, strict=False):
         cells += [answer_cell(name, source), check_cell(name)]
-    notebook = new_notebook(cells=cells)
     answers = model_answers(lesson)
-    task = Task(lesson, writes(notebook), {}, seed=3, cell_seconds=1.0, answers=answers)
-    put_into(notebook, run_notebook(task))
-    return notebook.cells[2::2]
+    return run_cells(*cells, lesson=lesson, cell_seconds=1.0, answers=answers)[2::2]
 
 
 SOURCES = {

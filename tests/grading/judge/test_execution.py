@@ -14,41 +14,24 @@ from attention_lib.grading import limits
 from attention_lib.grading.batch.recording import note_for_instructor
 from attention_lib.grading.intake.submission import Prepared
 from attention_lib.grading.judge import execution, stand_in
-from attention_lib.grading.judge.execution import put_into, run_notebook
+from attention_lib.grading.judge.execution import run_notebook
 from attention_lib.grading.judge.missing import PYTHON
 from attention_lib.grading.judge.task import Ran, Task
 from attention_lib.grading.nbgrader_plugins.autograde import ExecuteSubmission
 from attention_lib.grading.sandbox.session import Session
 from tests.exercises.model import generate
+from tests.grading.judge.running import answer_cell, check_cell, errors, run_cells, texts
 
 RIGHT = "def normalize_by_sum(scores):\n    return scores / scores.sum(axis=-1, keepdims=True)"
 NUMPY = "import numpy as np"
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 
 
-def check_cell(name):
-    settings = {"grade": True, "solution": False, "grade_id": f"check_{name}", "points": 1}
-    return new_code_cell(f'check("{name}", {name})', id=name, metadata={"nbgrader": settings})
-
-
-def run(
-    *sources, checks=(), lesson="01_softmax", seconds=20.0, files=None, in_all=60.0, **settings
-):
+def run(*sources, checks=(), seconds=20.0, in_all=60.0, **settings):
     """Run cells of a student's, then checks; return all cells as they are shown."""
     cells = [new_code_cell(source, id=f"added-{i}") for i, source in enumerate(sources)]
-    notebook = new_notebook(cells=[*cells, *map(check_cell, checks)])
     limited = {"cell_seconds": seconds, "seconds": in_all, **settings}
-    task = Task(lesson, writes(notebook), files or {}, **{"seed": 7, **limited})
-    put_into(notebook, run_notebook(task))
-    return notebook.cells
-
-
-def errors(cell):
-    return [output.ename for output in cell.outputs if output.output_type == "error"]
-
-
-def texts(cell):
-    return "".join(output.get("text", "") for output in cell.outputs)
+    return run_cells(*cells, *map(check_cell, checks), **limited)
 
 
 def verdict(*sources, name="normalize_by_sum", **settings):
@@ -78,16 +61,12 @@ def test_longest_cell_that_is_taken_runs_whole():
 
 def run_below_a_lesson(source, name="normalize_by_sum"):
     """Run a student's cell below a cell of the lesson's setup and one that shows something."""
-    notebook = new_notebook(
-        cells=[
-            new_code_cell("import math", id="imports", metadata={"tags": ["setup"]}),
-            new_code_cell("factor = 1.0\nprint('shown')", id="figure"),
-            new_code_cell(source, id="added-1"),
-            check_cell(name),
-        ]
+    return run_cells(
+        new_code_cell("import math", id="imports", metadata={"tags": ["setup"]}),
+        new_code_cell("factor = 1.0\nprint('shown')", id="figure"),
+        new_code_cell(source, id="added-1"),
+        check_cell(name),
     )
-    put_into(notebook, run_notebook(Task("01_softmax", writes(notebook), {}, seed=7)))
-    return notebook.cells
 
 
 def test_lesson_cells_that_only_show_something_are_not_run():
@@ -115,13 +94,10 @@ def test_all_lesson_cells_are_run_where_a_name_was_missing(source):
 
 def test_lesson_cell_that_uses_a_withheld_reference_shows_no_error():
     lesson = "import attention_lib as lib\nprint('begun')\nlib.softmax([1.0])"
-    cells = [
+    own, added = run_cells(
         new_code_cell(lesson, id="lesson", metadata={"tags": ["setup"]}),
         new_code_cell(lesson, id="added-1"),
-    ]
-    notebook = new_notebook(cells=cells)
-    put_into(notebook, run_notebook(Task("01_softmax", writes(notebook), {}, seed=7)))
-    own, added = notebook.cells
+    )
     assert (texts(own), errors(own)) == ("begun\n", [])
     assert errors(added) == ["NotAvailable"]
 
@@ -130,15 +106,13 @@ def test_lesson_cell_that_uses_a_withheld_reference_shows_no_error():
 def test_only_lesson_cells_decide_what_the_sandbox_imports(whose, imported):
     """A student can make a cell that passes for one of an earlier version of the lesson."""
     execution._close_sandboxes()
-    cells = [
+    cells = run_cells(
         new_code_cell("import sys\nprint('colorsys' in sys.modules)", id="added-0"),
         new_code_cell("import colorsys", id=whose, metadata={"tags": ["setup"]}),
         new_code_cell("colorsys", id="added-1"),
-    ]
-    notebook = new_notebook(cells=cells)
-    put_into(notebook, run_notebook(Task("01_softmax", writes(notebook), {}, seed=7)))
-    assert [texts(cell) for cell in notebook.cells] == [f"{imported}\n", "", ""]
-    assert [errors(cell) for cell in notebook.cells] == [[], [], []]
+    )
+    assert [texts(cell) for cell in cells] == [f"{imported}\n", "", ""]
+    assert [errors(cell) for cell in cells] == [[], [], []]
 
 
 @pytest.mark.parametrize(
@@ -281,14 +255,9 @@ def test_the_error_of_the_cell_that_defines_an_answer_is_named(line):
 
 
 def test_another_name_for_an_answer_is_named():
-    marks = {"nbgrader": {"solution": True, "grade": False, "grade_id": "normalize_by_sum"}}
     other = "helper = 1\n" + RIGHT.replace("normalize_by_sum", "normalise_by_sum")
-    cells = [
-        new_code_cell(other, id="answer", metadata=marks),
-        check_cell("normalize_by_sum"),
-    ]
-    shown = run_notebook(Task("01_softmax", writes(new_notebook(cells=cells)), {}, seed=7)).outputs
-    (error,) = shown["normalize_by_sum"]
+    answer = answer_cell("normalize_by_sum", other)
+    (error,) = run_cells(answer, check_cell("normalize_by_sum"))[-1].outputs
     assert error["evalue"] == (
         "normalize_by_sum is not defined: its answer cell defines normalise_by_sum instead of "
         "normalize_by_sum."
@@ -341,30 +310,6 @@ def test_forbidden_library_costs_points_where_that_is_set():
     assert "this call costs the points" in said["sentence"]
     note = note_for_instructor(Prepared(new_notebook(), {}, None, []), Ran({"check": own.outputs}))
     assert note == "softmax lost its points for a forbidden call"
-
-
-@pytest.mark.parametrize(
-    "cheat",
-    [
-        # The reference is not there.
-        "import attention_lib as lib\nnormalize_by_sum = lib.normalize_by_sum",
-        "from attention_lib.lessons.softmax import normalize_by_sum",
-        # What is patched here is not what judges.
-        "np.allclose = lambda *a, **k: True\nnp.ndarray.__eq__ = lambda *a: True"
-        "\ndef normalize_by_sum(scores): return scores",
-        "import attention_lib.checks.calls.calling as c\nc.observe = None\ndef normalize_by_sum(s): return s",
-        # What lies about itself has its numbers looked at.
-        "class Yes(np.ndarray):\n    def __eq__(self, o): return True\n    __le__ = __eq__\n"
-        "def normalize_by_sum(scores): return scores.view(Yes)",
-        # What says "right" is not the check.
-        "from IPython.display import display\n"
-        "def normalize_by_sum(scores): return scores\n"
-        "display({'text/plain': 'right'}, raw=True, metadata={'attention_lib': "
-        "{'exercise': 'normalize_by_sum', 'outcome': 'right'}})",
-    ],
-)
-def test_cheating_earns_nothing(cheat):
-    assert not verdict(NUMPY, cheat)[0]
 
 
 @pytest.mark.parametrize(
@@ -509,27 +454,23 @@ def test_an_error_is_explained_by_the_names_in_the_line_that_failed():
 
 def test_passes_have_one_deadline_and_after_a_stop_for_time_there_is_no_other(monkeypatch):
     """A cell sleeps, and another one does not find a name of a lesson's cell that is not run."""
-    passes = []
-    run_and_check = execution._run_and_check
-
-    def counted(*arguments):
-        passes.append(arguments)
-        return run_and_check(*arguments)
-
-    monkeypatch.setattr(execution, "_run_and_check", counted)
-    slow, fast = "import time\ntime.sleep(60)", "1"
-    for source, expected in ((slow, 1), (fast, 2)):
-        passes.clear()
-        cells = [
+    deadlines, run_and_check = [], execution._run_and_check
+    monkeypatch.setattr(
+        execution,
+        "_run_and_check",
+        lambda *arguments: deadlines.append(arguments[-1]) or run_and_check(*arguments),
+    )
+    for source, expected in (("import time\ntime.sleep(60)", 1), ("1", 2)):
+        deadlines.clear()
+        run_cells(
             new_code_cell("factor = 1", id="figure"),
             new_code_cell(source, id="added-1"),
             new_code_cell("factor", id="added-2"),
             check_cell("softmax"),
-        ]
-        text = writes(new_notebook(cells=cells))
-        run_notebook(Task("01_softmax", text, {}, seed=7, cell_seconds=0.5))
-        assert len(passes) == expected
-        assert len({arguments[-1] for arguments in passes}) == 1  # one deadline
+            cell_seconds=0.5,
+        )
+        assert len(deadlines) == expected
+        assert len(set(deadlines)) == 1
 
 
 SLEEPERS = {
