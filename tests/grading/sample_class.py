@@ -33,6 +33,12 @@ def make_course(folder: Path, *lessons: str) -> Course:
     return Course(folder)
 
 
+def configure(course: Course, *lines: str) -> None:
+    """Add lines to a course's settings."""
+    with (course.root / CONFIG).open("a", encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in lines)
+
+
 def make_lean_course(folder: Path, *lessons: str) -> Course:
     """Make and release a course whose lessons draw no figures: each submission runs faster."""
     course = make_course(folder, *lessons)

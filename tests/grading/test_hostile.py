@@ -39,7 +39,7 @@ from attention_lib.grading.judge.execution import marks_lost
 from attention_lib.grading.judge.task import Ran, Task
 from attention_lib.grading.release import release
 from tests.grading.hostile.corpus import CORPUS, FILES, Submission
-from tests.grading.sample_class import Classroom, make_course, quietly, without_figures
+from tests.grading.sample_class import Classroom, configure, make_course, quietly, without_figures
 from tests.grading.sandboxes import set_limits
 
 CELL_SECONDS = 10.0
@@ -176,8 +176,7 @@ def make_classroom(lesson: str, folder: Path) -> Classroom:
     lean = re.sub(FIGURE, "", text, flags=re.MULTILINE)
     path.write_text(lean if lesson in WITH_CELLS else without_figures(text), "utf-8")
     quietly(release, course, [lesson])
-    config = root / "nbgrader_config.py"
-    config.write_text(f"{config.read_text()}\nc.ExecuteSubmission.cell_seconds = {CELL_SECONDS}\n")
+    configure(course, f"c.ExecuteSubmission.cell_seconds = {CELL_SECONDS}")
     return Classroom(course, lesson)
 
 

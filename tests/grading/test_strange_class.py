@@ -13,7 +13,7 @@ from nbformat.v4 import new_code_cell, new_notebook, new_raw_cell
 
 from attention_lib.grading import limits
 from attention_lib.grading.intake.rebuild import rebuild
-from tests.grading.sample_class import LESSONS, Classroom, cell_of, make_lean_course
+from tests.grading.sample_class import LESSONS, Classroom, cell_of, configure, make_lean_course
 
 LESSON = LESSONS[0]
 SECONDS_A_CELL = 1  # which one of the students uses up twice
@@ -23,10 +23,7 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.batch, pytest.mark.xdist_group("s
 @pytest.fixture(scope="module")
 def room(tmp_path_factory) -> Classroom:
     course = make_lean_course(tmp_path_factory.mktemp("course"), LESSON)
-    config = course.root / "nbgrader_config.py"
-    config.write_text(
-        f"{config.read_text()}\nc.ExecuteSubmission.cell_seconds = {SECONDS_A_CELL}\n"
-    )
+    configure(course, f"c.ExecuteSubmission.cell_seconds = {SECONDS_A_CELL}")
     room = Classroom(course, LESSON)
     for student in (careless, sly, sly_with_numbers, noisy, ends_python, never_ends, old):
         room.seat(student.__name__, *student(room))

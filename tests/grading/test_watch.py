@@ -20,7 +20,14 @@ from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.grade import Result
 from attention_lib.grading.judge.execution import run_notebook
 from attention_lib.record import Record
-from tests.grading.sample_class import LESSONS, ROOT, Classroom, make_lean_course, quietly
+from tests.grading.sample_class import (
+    LESSONS,
+    ROOT,
+    Classroom,
+    configure,
+    make_lean_course,
+    quietly,
+)
 
 LESSON = LESSONS[0]
 COUNT = standing.count(Record(), LESSON)
@@ -175,13 +182,13 @@ def test_exchange_is_collected_from_and_gets_the_feedback(tmp_path, capsys):
         (exchange / CLASS / folder).mkdir(parents=True)
     (tmp_path / "course").mkdir()
     course = make_lean_course(tmp_path / "course", LESSON)
-    config = course.root / "nbgrader_config.py"
-    settings = (
-        f"c.CourseDirectory.course_id = {CLASS!r}\nc.Exchange.root = {str(exchange)!r}\n"
-        f"c.Exchange.cache = {str(tmp_path / 'cache')!r}\n"
-        "c.ExchangeCollect.check_owner = False\n"
+    configure(
+        course,
+        f"c.CourseDirectory.course_id = {CLASS!r}",
+        f"c.Exchange.root = {str(exchange)!r}",
+        f"c.Exchange.cache = {str(tmp_path / 'cache')!r}",
+        "c.ExchangeCollect.check_owner = False",
     )
-    config.write_text(f"{config.read_text()}\n{settings}")
     room = Classroom(course, LESSON)
     hand_in_by_the_exchange(room, home, room.key())
     room.hand_in("a_first", room.key())  # by other ways

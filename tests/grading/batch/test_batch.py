@@ -38,6 +38,7 @@ from tests.grading.sample_class import (
     LESSONS,
     Classroom,
     cell_of,
+    configure,
     make_course,
     make_lean_course,
     quietly,
@@ -80,14 +81,16 @@ def written(room, student="*"):
     return {path: path.stat().st_mtime_ns for path in [*graded, *pages]}
 
 
-def planned(room, again=False):
+@contextlib.contextmanager
+def batch_of(room):
+    with room.course.gradebook() as gradebook, Journal(room.course.journal(LESSON)) as journal:
+        yield Batch(room.course, LESSON, gradebook, journal)
+
+
+def planned(room):
     """Return who would be graded, and whose page would be written."""
-    with (
-        room.course.gradebook() as gradebook,
-        Journal(room.course.journal(LESSON)) as journal,
-    ):
-        batch = Batch(room.course, LESSON, gradebook, journal)
-        plan = quietly(batch.plan, room.course.submitted(LESSON), again)
+    with batch_of(room) as batch:
+        plan = quietly(batch.plan, room.course.submitted(LESSON))
         return list(plan.to_grade), list(plan.to_show)
 
 
@@ -185,8 +188,7 @@ def set_timestamp(room):
 
 
 def change_settings(room):
-    config = room.course.root / "nbgrader_config.py"
-    config.write_text(f"{config.read_text()}\nc.ExecuteSubmission.cell_seconds = 5\n")
+    configure(room.course, "c.ExecuteSubmission.cell_seconds = 5")
 
 
 def change_lesson(room):
@@ -280,8 +282,7 @@ def test_submission_that_changes_after_planning_is_journaled_as_it_was_graded(ro
     """The plan knows the blank notebook; the model answers come before its turn."""
     shutil.copy(notebook_of(room, "ada"), notebook_of(room, "cy"))
     change_file(room)
-    with room.course.gradebook() as gradebook, Journal(room.course.journal(LESSON)) as journal:
-        batch = Batch(room.course, LESSON, gradebook, journal)
+    with batch_of(room) as batch:
         plan = quietly(batch.plan, room.course.submitted(LESSON))
         assert list(plan.to_grade) == ["bo"]
         shutil.copy(notebook_of(room, "ada"), notebook_of(room, "bo"))
@@ -312,11 +313,14 @@ def test_submission_collected_again_while_it_runs_is_graded_as_it_ran(room, monk
 
 def test_settings_of_nbgrader_name_the_folders(tmp_path):
     course = make_course(tmp_path, LESSON)
-    config = course.root / "nbgrader_config.py"
-    with config.open("a") as file:
-        for step in ("source", "submitted", "autograded", "feedback"):
-            file.write(f"c.CourseDirectory.{step}_directory = 'our_{step}'\n")
-        file.write("c.CourseDirectory.db_url = f'sqlite:///{root}/grades.db'\n")
+    configure(
+        course,
+        *(
+            f"c.CourseDirectory.{step}_directory = 'our_{step}'"
+            for step in ("source", "submitted", "autograded", "feedback")
+        ),
+        "c.CourseDirectory.db_url = f'sqlite:///{root}/grades.db'",
+    )
     quietly(release, course, [LESSON])
     room = Classroom(course, LESSON)
     room.hand_in("ada", room.key())
@@ -369,9 +373,11 @@ def test_marks_given_by_hand_are_shown_and_kept(room):
     assert "1 to be looked at again." in report
 
 
+NOTHING_IF_LATE = "c.LateSubmissionPlugin.penalty_method = 'zero'"
+
+
 def test_lateness_is_noted_and_costs_what_the_settings_say(room):
-    config = room.course.root / "nbgrader_config.py"
-    config.write_text(f"{config.read_text()}\nc.LateSubmissionPlugin.penalty_method = 'zero'\n")
+    configure(room.course, NOTHING_IF_LATE)
     set_due_date(room)
     (room.course.submission(LESSON, "cy") / "timestamp.txt").write_text("2026-01-02 12:00 UTC")
     results = room.grade()
@@ -385,8 +391,7 @@ def test_lateness_is_noted_and_costs_what_the_settings_say(room):
 
 
 def test_extension_for_one_student_is_noticed_and_takes_the_penalty_off(room):
-    config = room.course.root / "nbgrader_config.py"
-    config.write_text(f"{config.read_text()}\nc.LateSubmissionPlugin.penalty_method = 'zero'\n")
+    configure(room.course, NOTHING_IF_LATE)
     set_due_date(room)
     for student in STUDENTS:
         time = room.course.submission(LESSON, student) / "timestamp.txt"
@@ -424,7 +429,7 @@ def totals_in(lines):
 def test_failed_student_stops_nobody_and_is_tried_again(room, monkeypatch, capsys):
     config = room.course.root / "nbgrader_config.py"
     settings = config.read_text()
-    config.write_text(settings + TROUBLE)
+    configure(room.course, TROUBLE)
     monkeypatch.chdir(room.course.root)
     assert quietly(main, [LESSON, "--jobs", "0"]) == 1
     lines = capsys.readouterr().out.splitlines()
@@ -692,8 +697,7 @@ def test_missing_bubblewrap_is_reported_in_one_sentence(room, without_bubblewrap
 def test_grading_without_a_sandbox_warns_on_every_run(room, without_bubblewrap, capsys):
     for student in ("bo", "cy"):
         shutil.rmtree(room.course.submission(LESSON, student).parent)
-    config = room.course.root / "nbgrader_config.py"
-    config.write_text(f"{config.read_text()}\nc.ExecuteSubmission.without_sandbox = True\n")
+    configure(room.course, "c.ExecuteSubmission.without_sandbox = True")
     assert quietly(main, [LESSON, "--jobs", "0"]) == 0
     said = capsys.readouterr()
     assert "ada" in said.out
@@ -729,12 +733,7 @@ class WorkersKilledByPages(Workers):
 def test_page_that_kills_its_worker_shows_points_alone_after_all_marks(room):
     for student in STUDENTS:
         (room.course.submission(LESSON, student) / "data.csv").write_text("1")
-    with (
-        Journal(room.course.journal(LESSON)) as journal,
-        room.course.gradebook() as gradebook,
-        WorkersKilledByPages() as workers,
-    ):
-        batch = Batch(room.course, LESSON, gradebook, journal)
+    with batch_of(room) as batch, WorkersKilledByPages() as workers:
         quietly(lambda: batch.run(batch.plan(STUDENTS), workers))
     # The model answers run first, then three submissions.
     assert workers.calls == ["run_notebook"] * 4 + ["write_page"] * 6
