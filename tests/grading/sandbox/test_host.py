@@ -259,39 +259,22 @@ def everything_of(files):
 
 
 @pytest.mark.usefixtures("sooner")
-def test_private_folder_and_file_in_a_folder_that_is_shown_are_covered():
-    """They are those that nbgrader's settings name, here among Python's."""
+def test_private_folder_and_file_and_the_exchange_are_covered_where_they_are_shown(monkeypatch):
+    """Nbgrader's settings name them, and its exchange lies among the system's; here, among Python's."""
     folder = Path(tempfile.mkdtemp(dir=sys.prefix))
     try:
         folder.chmod(0o755)
-        for name in ("one", "two"):
+        for name in ("one", "two", "exchange"):
             (folder / name).mkdir()
             (folder / name / "gradebook.db").write_text(SECRET)
+        monkeypatch.setattr(bubblewrap, "EXCHANGE", folder / "exchange")
         private = [str(folder / "one"), str(folder / "two" / "gradebook.db")]
         source = (
             f"import os; print(os.listdir({private[0]!r}), os.path.isfile({private[1]!r}), "
-            f"len(os.listdir({sys.prefix!r})))"
+            f"os.listdir({str(folder / 'exchange')!r}), len(os.listdir({sys.prefix!r})))"
         )
         with new_session("01_softmax", (), private) as session:
-            told = shown(session, source)
-        assert told == f"[] False {len(os.listdir(sys.prefix))}"
-    finally:
-        shutil.rmtree(folder)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("sooner")
-def test_exchange_of_nbgrader_is_hidden(monkeypatch):
-    """It lies among the system's folders; here, among Python's."""
-    folder = Path(tempfile.mkdtemp(dir=sys.prefix))
-    try:
-        folder.chmod(0o755)
-        (folder / "handed_in").write_text("by another student")
-        monkeypatch.setattr(bubblewrap, "EXCHANGE", folder)
-        source = f"import os; print(os.listdir({str(folder)!r}), len(os.listdir({sys.prefix!r})))"
-        with new_session() as session:
-            told = shown(session, source)
-        assert told == f"[] {len(os.listdir(sys.prefix))}"
+            assert shown(session, source) == f"[] False [] {len(os.listdir(sys.prefix))}"
     finally:
         shutil.rmtree(folder)
 
