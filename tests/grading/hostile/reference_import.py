@@ -7,6 +7,6 @@ DESERVES = "nothing"
 EVERY = """
 def @NAME@(*args, **kwargs):
     import importlib
-    stability = importlib.import_module("attention_lib." + "stability")
+    stability = importlib.import_module("attention_lib.lessons." + "stability")
     return getattr(stability, "@NAME@")(*args, **kwargs)
 """

@@ -11,11 +11,11 @@ def @NAME@(*args, **kwargs):
 
 import importlib, sys, types
 
-for module in ("attention_lib", "attention_lib.stability", "attention_lib.exercises.stability"):
+for module in ("", ".lessons.stability", ".exercises.stability", ".exercises.stability.@NAME@"):
     try:
-        module = importlib.import_module(module)
+        module = importlib.import_module(f"attention_lib{module}")
     except ImportError:
-        module = sys.modules.setdefault(module, types.ModuleType(module))
+        module = sys.modules.setdefault(f"attention_lib{module}", types.ModuleType("module"))
     module.@NAME@ = @NAME@
 try:
     from attention_lib.exercises import EXERCISES
