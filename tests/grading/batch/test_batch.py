@@ -4,13 +4,11 @@ import contextlib
 import dataclasses
 import datetime
 import itertools
-import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import Future
 from types import SimpleNamespace
 
@@ -33,6 +31,7 @@ from attention_lib.grading.nbgrader_plugins.autograde import UNPROTECTED, Autogr
 from attention_lib.grading.release import release
 from attention_lib.grading.report.findings import read_class
 from attention_lib.grading.report.page import as_page
+from tests.grading.batch.waiting import SECONDS, graded_in, wait_until
 from tests.grading.rows import read_rows, rows_of_others
 from tests.grading.sample_class import (
     LESSONS,
@@ -46,7 +45,6 @@ from tests.grading.sample_class import (
 
 LESSON, OTHER_LESSON = LESSONS[:2]
 STUDENTS = ["ada", "bo", "cy"]
-SECONDS = 120  # that something may take before a test fails
 pytestmark = [pytest.mark.sandbox, pytest.mark.batch, pytest.mark.xdist_group("batch")]
 
 
@@ -597,23 +595,9 @@ def start(course, *arguments):
     )
 
 
-def lines_of(course):
-    journal = course.journal(LESSON)
-    lines = journal.read_text().splitlines() if journal.exists() else []
-    return [json.loads(line) for line in lines if line.endswith("}")]
-
-
-def graded_in(course):
-    return [line["student"] for line in lines_of(course) if "work" in line]
-
-
 def wait_for_grades(course, number, process):
-    deadline = time.monotonic() + SECONDS
-    while len(graded_in(course)) < number:
-        if process.poll() is not None or time.monotonic() > deadline:
-            process.kill()
-            pytest.fail(f"{number} grades have not come about:\n{process.communicate()}")
-        time.sleep(0.01)
+    wait_until(lambda: len(graded_in(course, LESSON)) >= number or process.poll() is not None)
+    assert len(graded_in(course, LESSON)) >= number, process.communicate()
 
 
 def workers_of(process):
@@ -651,10 +635,10 @@ def test_killed_and_interrupted_batches_grade_everyone_once(tmp_path):
     )
 
     second = start(course, "--jobs", "0")
-    wait_for_grades(course, len(graded_in(course)) + 1, second)
+    wait_for_grades(course, len(graded_in(course, LESSON)) + 1, second)
     second.kill()
     second.communicate()
-    assert len(graded_in(course)) < len(students)
+    assert len(graded_in(course, LESSON)) < len(students)
 
     third = start(course, "--jobs", "0")
     printed, errors = third.communicate(timeout=SECONDS)
@@ -663,7 +647,7 @@ def test_killed_and_interrupted_batches_grade_everyone_once(tmp_path):
     assert {student: totals[student] for student in students} == dict.fromkeys(
         students, str(room.full)
     )
-    assert sorted(graded_in(course)) == sorted(students)
+    assert sorted(graded_in(course, LESSON)) == sorted(students)
 
 
 def test_batch_that_goes_on_has_other_hidden_cases(room, monkeypatch):

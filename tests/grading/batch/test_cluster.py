@@ -16,7 +16,7 @@ import attention_lib
 from attention_lib.grading.batch.cluster import ClusterWorkers
 from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.grade import grade
-from tests.grading.batch.test_workers import wait_until
+from tests.grading.batch.waiting import graded_in, wait_until
 from tests.grading.sample_class import LESSONS, Classroom, cell_of, make_lean_course, quietly
 
 LESSON = LESSONS[0]
@@ -90,15 +90,9 @@ def room(class_of_six, tmp_path):
     return Classroom(Course(tmp_path / "course"), LESSON)
 
 
-def graded_in(room):
-    journal = room.course.journal(LESSON)
-    lines = journal.read_text().splitlines() if journal.exists() else []
-    return [json.loads(line)["student"] for line in lines if '"work"' in line]
-
-
 def lose(cluster, worker, name, room):
     """Kill a worker in the middle of its work, after the first grade has come in."""
-    wait_until(lambda: graded_in(room))
+    wait_until(lambda: graded_in(room.course, LESSON))
     with Client(cluster.address, set_as_default=False) as client:
         (address,) = (
             address
@@ -120,7 +114,7 @@ def test_calls_of_a_lost_worker_are_made_by_another(cluster, room):
     assert {result.student: result.points for result in results} == dict.fromkeys(
         room.course.submitted(LESSON), room.most
     )
-    assert sorted(graded_in(room)) == room.course.submitted(LESSON)
+    assert sorted(graded_in(room.course, LESSON)) == room.course.submitted(LESSON)
     assert "softmax: right." in room.feedback("student_0")
 
 
@@ -133,7 +127,7 @@ def test_a_worker_with_another_library_grades_nobody(cluster, room):
     cluster.start_worker("other", env={**os.environ, "PYTHONPATH": str(other)}, cwd=other)
     with pytest.raises(CourseError, match=r"another version.* Install this course there"):
         quietly(grade, room.course, LESSON, 0, cluster.address)
-    assert graded_in(room) == []
+    assert graded_in(room.course, LESSON) == []
 
 
 def test_scheduler_that_disappears_is_reported(cluster, room, monkeypatch):
@@ -143,7 +137,7 @@ def test_scheduler_that_disappears_is_reported(cluster, room, monkeypatch):
     cluster.start_worker("only")
 
     def go():
-        wait_until(lambda: graded_in(room))
+        wait_until(lambda: graded_in(room.course, LESSON))
         cluster.scheduler.kill()
 
     accident = threading.Thread(target=go)
@@ -151,7 +145,7 @@ def test_scheduler_that_disappears_is_reported(cluster, room, monkeypatch):
     with pytest.raises(CourseError, match=f"The scheduler at {cluster.address} has gone"):
         quietly(grade, room.course, LESSON, 0, cluster.address)
     accident.join()
-    assert len(graded_in(room)) < len(room.course.submitted(LESSON))
+    assert len(graded_in(room.course, LESSON)) < len(room.course.submitted(LESSON))
 
 
 # A worker that anyone has started: what it returns is a program to be unpickled.

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from attention_lib.grading.batch.workers import Call, WorkerDied, Workers, _context
+from tests.grading.batch.waiting import SECONDS, wait_until
 
 pytestmark = pytest.mark.batch
 
 JOBS = (0, 2)
-SECONDS = 120  # that something may take before a test fails
 
 
 def die(*marks):
@@ -32,14 +32,6 @@ def die(*marks):
 
 def pids_of_children():
     return {process.pid for process in multiprocessing.active_children()}
-
-
-def wait_until(condition):
-    deadline = time.monotonic() + SECONDS
-    while not condition():
-        if time.monotonic() > deadline:
-            pytest.fail(f"this has not come about within {SECONDS} seconds")
-        time.sleep(0.01)
 
 
 def ask_all(workers, calls):
