@@ -141,9 +141,10 @@ class Recorder:
 
 def note_for_instructor(prepared: Prepared, ran: Ran) -> str:
     """Return what an instructor should know about a submission and how it ran."""
-    time = [prepared.time_doubt] if prepared.time_doubt else []
-    if prepared.time_problem:
-        time += [f"{prepared.time_problem} Correct or delete it: formgrader's list reads it too"]
+    submission = prepared.submission
+    time = [submission.time_doubt] if submission.time_doubt else []
+    if submission.time_problem:
+        time += [f"{submission.time_problem} Correct or delete it: formgrader's list reads it too"]
     if prepared.problem:
         return "; ".join([f"nothing to grade: {prepared.problem}", *time])
     verdicts = [verdict_of(output) for cell in ran.outputs.values() for output in cell]

@@ -83,14 +83,11 @@ class Submission:
 class Prepared:
     """A submission that is ready to run."""
 
+    submission: Submission
     notebook: NotebookNode
-    files: dict[str, bytes]
-    problem: str | None
-    notes: list[str]
-    time: datetime | None = None
-    time_problem: str | None = None
-    time_doubt: str = ""
-    secret: bytes = b""
+    files: dict[str, bytes] = field(default_factory=dict)
+    problem: str | None = None
+    notes: list[str] = field(default_factory=list)
     told: list[str] = field(default_factory=list)  # those of the notes that the table shows
     is_as_given_out: bool = False  # all of its answers are
 
@@ -117,18 +114,8 @@ def prepare(submission: Submission, released: Path, source: Path) -> Prepared:
     if problem:
         notebook = deepcopy(template)
     notebook.cells[:0] = _cells_on_top(problem, is_as_given_out, notes)
-    return Prepared(
-        notebook,
-        files_of(submission, source),
-        problem,
-        notes,
-        time=submission.time,
-        time_problem=submission.time_problem,
-        time_doubt=submission.time_doubt,
-        secret=submission.secret,
-        told=told,
-        is_as_given_out=is_as_given_out,
-    )
+    files = files_of(submission, source)
+    return Prepared(submission, notebook, files, problem, notes, told, is_as_given_out)
 
 
 @functools.lru_cache(maxsize=16)

@@ -87,7 +87,8 @@ def _observation(reply: Message) -> Observation:
     try:
         value = unpack_value(reply)
     except Malformed as problem:
-        return _unsendable_result({"unsendable": str(problem)})
+        why = str(problem)[:300]
+        return Observation(error=TypeError(f"what it returned cannot be taken ({why})"))
     error = reply.get("error")
     frames = [
         traceback.FrameSummary("<answer>", int(line), str(name)[:100], line=str(text)[:500])
@@ -118,8 +119,3 @@ def unpack_value(reply: Message) -> Any:
     if data.nbytes > limits.RESULT_BYTES + limits.MESSAGE_JSON_BYTES:
         raise Malformed(f"{data.nbytes:,} bytes")
     return unpack(data.tobytes())["value"]
-
-
-def _unsendable_result(reply: Message) -> Observation:
-    why = str(reply["unsendable"])[:300]
-    return Observation(error=TypeError(f"what it returned cannot be taken ({why})"))

@@ -113,8 +113,9 @@ class AutogradeSubmissions(Autograde):
         self._late_penalties = AssignLatePenalties(parent=self)
         self._late_penalties.init_plugin()
         self._records: dict[str, list[Record]] = {}  # what the exchange recorded, by student
-        self._submission: Submission | Prepared = Submission()  # the one being graded
-        self._ran: Ran | None = None  # if a batch has run it
+        self._submission = Submission()  # the one being graded
+        self._prepared: Prepared | None = None  # if a batch has run it
+        self._ran: Ran | None = None  # likewise
         self._seed = draw_seed()  # of the hidden cases, unless a batch has run it
 
     def grade_folders(self, folders: list[str]) -> None:
@@ -145,7 +146,7 @@ class AutogradeSubmissions(Autograde):
         """Grade a submission that a batch has run; return what nbgrader's API returns."""
         with temp_attrs(self.coursedir, assignment_id=lesson, student_id=student):
             self.folders = [self._format_source(lesson, student)]
-            self._submission, self._ran = prepared, ran
+            self._submission, self._prepared, self._ran = prepared.submission, prepared, ran
             return capture_log(self)
 
     def init_notebooks(self) -> None:
@@ -216,8 +217,8 @@ class AutogradeSubmissions(Autograde):
         self.write_single_notebook(output, resources)
 
     def _prepared_submission(self, lesson: str) -> Prepared:
-        if isinstance(self._submission, Prepared):
-            return self._submission
+        if self._prepared:
+            return self._prepared
         source = self.coursedir.format_path(self.coursedir.source_directory, ".", lesson)
         return prepare(self._submission, self._released_path(lesson), Path(source))
 

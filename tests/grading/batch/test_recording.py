@@ -3,11 +3,11 @@
 from nbformat.v4 import new_notebook, new_output
 
 from attention_lib.grading.batch.recording import note_for_instructor
-from attention_lib.grading.intake.submission import Prepared
+from attention_lib.grading.intake.submission import Prepared, Submission
 from attention_lib.grading.judge.checking import STOPPED
 from attention_lib.grading.judge.task import Ran
 
-PREPARED = Prepared(new_notebook(), files={}, problem=None, notes=[])
+PREPARED = Prepared(Submission(), new_notebook())
 
 
 def test_note_says_why_python_ended_first():
@@ -22,5 +22,5 @@ def test_error_by_the_name_of_the_graders_own_is_not_in_the_note():
 
 def test_cell_that_is_too_long_is_in_the_note():
     note = "Cells of more than 200,000 characters of code or 20,000 of text (1) were left out"
-    prepared = Prepared(new_notebook(), files={}, problem=None, notes=["Put back.", f"{note}."])
+    prepared = Prepared(Submission(), new_notebook(), notes=["Put back.", f"{note}."])
     assert note_for_instructor(prepared, Ran()) == note

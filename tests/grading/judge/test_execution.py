@@ -12,7 +12,7 @@ from attention_lib.commands import SEED_VARIABLE
 from attention_lib.exercises import EXERCISES
 from attention_lib.grading import limits
 from attention_lib.grading.batch.recording import note_for_instructor
-from attention_lib.grading.intake.submission import Prepared
+from attention_lib.grading.intake.submission import Prepared, Submission
 from attention_lib.grading.judge import execution, stand_in
 from attention_lib.grading.judge.execution import run_notebook
 from attention_lib.grading.judge.missing import PYTHON
@@ -308,7 +308,7 @@ def test_forbidden_library_costs_points_where_that_is_set():
     said = own.outputs[0].metadata["attention_lib"]
     assert "scipy" in said["sentence"]
     assert "this call costs the points" in said["sentence"]
-    note = note_for_instructor(Prepared(new_notebook(), {}, None, []), Ran({"check": own.outputs}))
+    note = note_for_instructor(Prepared(Submission(), new_notebook()), Ran({"check": own.outputs}))
     assert note == "softmax lost its points for a forbidden call"
 
 
