@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import logging
 import os
 import sys
 import warnings
@@ -251,8 +250,6 @@ def _waits(result: Result, exercise: str) -> bool:
 
 def main(arguments: list[str] | None = None) -> int:
     options = _options(arguments)
-    if options.verbose:
-        _log_to_stderr()
     try:
         course = Course.here()
         lesson = course.require(options.lesson)
@@ -298,13 +295,6 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if any(result.failed for result in results) else 0
 
 
-def _log_to_stderr() -> None:
-    """Print this library's log messages, but not those of other libraries."""
-    logger = logging.getLogger("attention_lib")
-    logger.addHandler(logging.StreamHandler())
-    logger.setLevel(logging.INFO)
-
-
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="grade", description=__doc__)
     parser.add_argument("lesson", metavar="LESSON", help="such as 01_softmax")
@@ -329,7 +319,6 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         metavar="STUDENT[,STUDENT]",
         help="grade only these, and these again",
     )
-    parser.add_argument("--verbose", action="store_true", help="say what is done for whom, and why")
     return parser.parse_args(arguments)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-import logging
 import sys
 import time
 from collections import deque
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from nbgrader.api import Gradebook
 
 NOT_AGAIN = "Marks were lost to time, and there was no time left to run it again alone."
-log = logging.getLogger(__name__)
 
 
 class Batch:
@@ -174,7 +172,6 @@ class _Run:
         except Exception as error:  # whatever this student handed in, the others must be graded
             self._fail(student, "could not be read", error)
             return
-        log.debug("handing out %r", student)
         then = functools.partial(self._receive_run, work)
         self.workers.ask(Call(run_notebook, (self._task(work),), then))
 
@@ -190,7 +187,6 @@ class _Run:
         if self.seconds_alone <= 0:
             self._record(work, dataclasses.replace(ran, stops=[NOT_AGAIN, *ran.stops]))
             return
-        log.info("%r is run again, alone: marks were lost to time", work.student)
         self.progress.begin(work.student)
         begun = time.monotonic()
 

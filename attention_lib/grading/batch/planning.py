@@ -1,8 +1,7 @@
-"""Plan a batch: who has to be graded, who only needs a feedback page, and why."""
+"""Plan a batch: who has to be graded, and who only needs a feedback page."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -11,16 +10,14 @@ from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.classroom.gradebook import Standing
 from attention_lib.grading.classroom.journal import Entry
 
-log = logging.getLogger(__name__)
-
 
 @dataclass
 class Plan:
-    """What is due: by student, the reason."""
+    """The students for whom something is due."""
 
-    to_grade: dict[str, str] = field(default_factory=dict)
-    to_show: dict[str, str] = field(default_factory=dict)  # graded, but without a current page
-    refused: dict[str, str] = field(default_factory=dict)  # who cannot be graded at all
+    to_grade: list[str] = field(default_factory=list)
+    to_show: list[str] = field(default_factory=list)  # graded, but without a current page
+    refused: dict[str, str] = field(default_factory=dict)  # who cannot be graded at all, and why
 
     def __len__(self) -> int:
         return len(self.to_grade) + len(self.to_show)
@@ -38,6 +35,7 @@ def make_plan(
 ) -> Plan:
     """Plan what is due for each student; write nothing.
 
+    A grade is current if it is in the gradebook and was made from the submission as it is now.
     `fingerprint` returns the fingerprint of a student's submission as it is now. `entries` and
     `standings` are what the journal and the gradebook hold, by student. With `again` everyone is
     graded again.
@@ -51,62 +49,25 @@ def make_plan(
         entry, standing = entries.get(student, Entry()), standings.get(student)
         notebook = course.autograded(lesson, student)
         try:
-            reason = why_grade(fingerprint(student), entry, standing, notebook.is_file(), again)
-            if reason or standing is None:
-                plan.to_grade[student] = reason
+            if (
+                again
+                or standing is None
+                or entry.work != fingerprint(student)
+                or entry.automatic != standing.automatic
+                or not notebook.is_file()
+            ):
+                plan.to_grade.append(student)
                 continue
             notes = course.collected(lesson).get(student, [])
             page = page_fingerprint(entry, standing, notes, notebook.read_bytes())
-            reason = why_show(page, entry, course.feedback(lesson, student).is_file())
-        except Exception as error:  # raised and reported again when this student's turn comes
-            plan.to_grade[student] = f"it cannot be read ({error})"
+            is_shown = entry.page == page and course.feedback(lesson, student).is_file()
+        except Exception:  # raised and reported again when this student's turn comes
+            plan.to_grade.append(student)
             continue
-        if reason:
+        if not is_shown:
             # The late penalty may depend on points that a human has given in the meantime.
-            (plan.to_grade if standing.late else plan.to_show)[student] = reason
-    for steps, name in ((plan.to_grade, "grade"), (plan.to_show, "page"), (plan.refused, "none")):
-        for student, reason in steps.items():
-            log.info("plan for %r: %s (%s)", student, name, reason)
+            (plan.to_grade if standing.late else plan.to_show).append(student)
     return plan
-
-
-def why_grade(
-    fingerprint: str,
-    entry: Entry,
-    standing: Standing | None,
-    has_notebook: bool,
-    again: bool = False,
-) -> str:
-    """Return why a submission has to be graded, or "" if its grade is current.
-
-    A grade is current if it is in the gradebook and was made from the submission as it is now,
-    whose `fingerprint` is given. `has_notebook` tells whether the autograded notebook exists.
-    """
-    if again:
-        return "everyone is graded again"
-    if not entry.work:
-        return "not graded yet"
-    if entry.work != fingerprint:
-        return "the submission, the lesson, the settings or the library have changed"
-    if standing is None:
-        return "the gradebook holds no grade"
-    if entry.automatic != standing.automatic:
-        return "the gradebook holds another grade"
-    if not has_notebook:
-        return "the autograded notebook is missing"
-    return ""
-
-
-def why_show(page: str, entry: Entry, has_page: bool) -> str:
-    """Return why a feedback page has to be written, or "" if the existing page is current.
-
-    `page` is the fingerprint of the page as it would be written from the gradebook now.
-    """
-    if not has_page:
-        return "there is no feedback page"
-    if entry.page != page:
-        return "the marks have changed"
-    return ""
 
 
 def page_fingerprint(entry: Entry, standing: Standing, notes: list[str], graded: bytes) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import re
 import signal
 import threading
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from nbgrader.api import Gradebook
     from nbgrader.apps.api import NbGraderAPI
 
-log = logging.getLogger(__name__)
 
 # nbgrader logs a dozen such lines for every student.
 _ROUTINE = re.compile(r"^\[(INFO\]|WARNING\] Removing existing ).*\n?", re.MULTILINE)
@@ -99,7 +97,6 @@ class Recorder:
             automatic=standing.automatic,
             note=note_for_instructor(work.prepared, ran),
         )
-        log.info("%r is graded: %s", student, standing.automatic)
         return True
 
     def page(self, student: str) -> str:
@@ -118,14 +115,12 @@ class Recorder:
             self.fail(student, "the feedback could not be written")
             return False
         self._journal.note(student, page=page)
-        log.info("%r has a feedback page", student)
         return True
 
     def fail(self, student: str, why: str, error: BaseException | None = None) -> None:
         """Record that a student gets no grade or no page from this batch."""
         if error is not None:
             self._write_log(student, {"error": "".join(traceback.format_exception(error))})
-        log.info("%r fails: %s", student, why)
         details = self._course.shown(self._course.log(self._lesson))
         self.failures[student] = f"{why}; {details} says more"
 

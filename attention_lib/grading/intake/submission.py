@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-import logging
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -40,8 +39,6 @@ from attention_lib.grading.intake.rebuild import (
 from attention_lib.grading.intake.timestamps import TIMESTAMP, Record, choose_time, read_time
 from attention_lib.grading.resource_limits import TooSlow, cpu_limit, memory_limit
 from attention_lib.grading.terminal import first_few
-
-log = logging.getLogger(__name__)
 
 NOTE_ID = "intake-note"
 AS_GIVEN_OUT = (
@@ -161,8 +158,6 @@ def read_submission(
         records,
         lambda recorded: submission.is_copy_of(_read_folder(recorded, lesson, blank)),
     )
-    if submission.problem or submission.notes:
-        log.debug("%s: %s", folder, "; ".join([submission.problem or "", *submission.notes]))
     return submission
 
 

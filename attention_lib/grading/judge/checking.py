@@ -93,7 +93,6 @@ def check_answer(
         return [
             error_output(NOT_CHECKED, f"The check of {exercise.name} came to no verdict: {what}.")
         ]
-    log.info("check of %s: %s", exercise.name, report.outcome)
     verdict = {
         "exercise": exercise.name,
         "outcome": report.outcome,

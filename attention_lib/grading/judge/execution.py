@@ -6,7 +6,6 @@ import atexit
 import copy
 import functools
 import json
-import logging
 import os
 import re
 import secrets
@@ -51,8 +50,6 @@ from attention_lib.grading.sandbox.host import Sandbox
 from attention_lib.grading.sandbox.session import Session
 from attention_lib.grading.sandbox.unprotected import Unprotected
 
-log = logging.getLogger(__name__)
-
 MISSING_NAME = ("NameError", "KeyError")  # raised by code that needs a name from another cell
 TIMEOUT = "CellTimeout"  # the error shown in a cell that ran too long
 _IMPORTED = re.compile(r"^(?:import|from) ([\w.]+)", re.MULTILINE)  # modules, to start with
@@ -96,7 +93,6 @@ def run_notebook(task: Task) -> Ran:
         if ran.overdue or ran.stops:
             everything = cells
         elif cells < everything and _misses_a_name(notebook.cells, ran):
-            log.debug("a name was missing: running all %d cells", len(code))
             cells = everything
             ran = _run_and_check(notebook, cells, task, first)
         _give_second_chances(notebook, cells, task, deadline, ran)
@@ -115,7 +111,6 @@ def _give_second_chances(
         share = (deadline - time.monotonic()) / (len(groups) - count)
         if share <= 0:
             return
-        log.debug("running with the model answers of %s for %s", ours, names)
         changed = with_model_answers(notebook, {n: task.answers[n] for n in ours}, names)
         with_ours = cells | {cell.id for cell in changed.cells if cell.id.startswith(OURS)}
         for cell in _code_of_the_student(notebook):
@@ -177,7 +172,6 @@ def _run_and_check(notebook: NotebookNode, to_run: set[str], task: Task, deadlin
         ran.overdue |= session.overdue
         if not session.ended or time.monotonic() >= deadline:
             return ran
-        log.debug("Python ended: running what is left")
 
 
 def marks_lost(notebook: NotebookNode, ran: Ran) -> bool:
@@ -219,7 +213,6 @@ def _sandbox_for(task: Task, notebook: NotebookNode) -> Sandbox | Unprotected:
         _close_sandboxes()
         setup = "\n".join(cell.source for cell in notebook.cells if _is_setup(cell))
         modules = sorted({*_IMPORTED.findall(setup)})
-        log.info("starting Python for %s", task.lesson)
         sandbox = (
             Unprotected(task.lesson)
             if task.without_sandbox

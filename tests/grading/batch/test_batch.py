@@ -89,7 +89,7 @@ def planned(room):
     """Return who would be graded, and whose page would be written."""
     with batch_of(room) as batch:
         plan = quietly(batch.plan, room.course.submitted(LESSON))
-        return list(plan.to_grade), list(plan.to_show)
+        return plan.to_grade, plan.to_show
 
 
 def test_second_batch_without_changes_writes_nothing(room):
@@ -282,7 +282,7 @@ def test_submission_that_changes_after_planning_is_journaled_as_it_was_graded(ro
     change_file(room)
     with batch_of(room) as batch:
         plan = quietly(batch.plan, room.course.submitted(LESSON))
-        assert list(plan.to_grade) == ["bo"]
+        assert plan.to_grade == ["bo"]
         shutil.copy(notebook_of(room, "ada"), notebook_of(room, "bo"))
         with Workers(0) as workers:
             quietly(batch.run, plan, workers)
@@ -331,14 +331,6 @@ def test_settings_of_nbgrader_name_the_folders(tmp_path):
     assert (tmp_path / "grades.db").is_file()
     others = {path.name for path in (tmp_path / "classroom").iterdir()}
     assert others.isdisjoint({"source", "submitted", "autograded", "feedback", "gradebook.db"})
-
-
-def test_verbose_says_what_is_done_for_whom_and_why(room):
-    lose_the_page(room)
-    _, printed = start(room.course, "--jobs", "0", "--verbose").communicate(timeout=SECONDS)
-    assert "plan for 'bo': page (there is no feedback page)" in printed
-    assert "'bo' has a feedback page" in printed
-    assert "'ada'" not in printed
 
 
 def test_marks_given_by_hand_are_shown_and_kept(room):
