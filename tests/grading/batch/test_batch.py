@@ -357,7 +357,7 @@ def test_marks_given_by_hand_are_shown_and_kept(room):
     shutil.copy(notebook_of(room, "bo"), notebook_of(room, "cy"))
     result = room.grade()["cy"]
     assert result.points == {**room.nothing, "written_softmax": 1.5}
-    assert result.note == "look again at your mark for written_softmax"
+    assert result.note == f"{AS_GIVEN_OUT}; look again at your mark for written_softmax"
     assert " 1.5?  " in table(room.worth, [result])
     assert "Waiting for a human (?): written_softmax of 1." in summary([result])
     report = as_page(quietly(read_class, room.course, LESSON))
@@ -510,7 +510,7 @@ def test_submissions_are_run_alone_only_while_there_is_time_for_it(room, monkeyp
     assert [task.seconds for task in runs] == [limits.SUBMISSION_WALL_SECONDS] * 3 + [
         limits.ALONE_RUN_SECONDS
     ]
-    assert [result.note for result in results] == [batch.NOT_AGAIN] * 3
+    assert all(result.note.startswith(batch.NOT_AGAIN) for result in results)
     assert results[0].points == room.most  # the first run was the better one
 
 
