@@ -78,9 +78,3 @@ def with_scale(scale):
 
 def inverted(mask, query):
     return ~mask if mask.dtype == bool else mask
-
-
-def overflowing(scores):
-    with np.errstate(all="ignore"):
-        exponentials = np.exp(scores)
-        return exponentials / np.maximum(exponentials.sum(axis=-1, keepdims=True), 1e-300)

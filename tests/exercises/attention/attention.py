@@ -187,14 +187,6 @@ def mask_transposed_where_square(mask, query):
     return mask.mT if square else mask
 
 
-def mask_taken_as_it_is(query, key, value, mask=None, scale=None):
-    scores = scaled_scores(query, key, scale)
-    if mask is not None:
-        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
-    weights = softmax_or_zeros(scores)
-    return weights @ as_float(value), weights
-
-
 def wrong_sizeless_scale(query, key, value, mask=None, scale=None):
     return attend(query, key, value, mask, scale and abs(scale))
 
@@ -233,27 +225,10 @@ def wrong_everything_in_float32(query, key, value, mask=None, scale=None):
     return [result.astype(dtype) for result in results]
 
 
-def weights_left_in_float64(query, key, value, mask=None, scale=None):
-    output, weights = attend(query, key, value, mask, scale)
-    return output, weights.astype(float)
-
-
 def wrong_query_changed(query, key, value, mask=None, scale=None):
     results = attend(query, key, value, mask, scale)
     query *= 2
     return results
-
-
-def wrong_quiet_nan(query, key, value, mask=None, scale=None):
-    with np.errstate(all="ignore"):
-        return attend(
-            query,
-            key,
-            value,
-            mask,
-            scale,
-            lambda s: softmax_or_zeros(s) / softmax_or_zeros(s).sum(-1)[..., None],
-        )
 
 
 class OnlyOnce:
@@ -268,9 +243,6 @@ class OnlyOnce:
 
 
 WRONG = {
-    "a mask of another dtype taken for booleans": with_mask(
-        lambda mask, query: mask if mask.dtype == query.dtype else mask.astype(bool)
-    ),
     "a mask as high as the batch taken for padding": with_mask(mask_taken_for_padding),
     "a square mask transposed": with_mask(mask_transposed_where_square),
     "the first item's mask for all": with_mask(lambda mask, query: mask[(0,) * (mask.ndim - 2)]),

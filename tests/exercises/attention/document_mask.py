@@ -7,12 +7,6 @@ def right_comparison(documents):
     return documents[:, None] == documents[None, :]
 
 
-def wrong_runs(documents):
-    """Start a document anew wherever the number changes."""
-    starts = np.append(0, np.cumsum(np.diff(documents) != 0))
-    return right_comparison(starts)
-
-
 def wrong_sorted_in_place(documents):
     mask = right_comparison(documents)
     documents.sort()

@@ -34,10 +34,6 @@ def wrong_empty_on_the_left_alone(left, right):
 
 
 WRONG = {
-    "in base 2": lambda left, right: (
-        right_by_logaddexp(left, right)[0],
-        np.logaddexp2(left[1], right[1]),
-    ),
     "-1e30 for no keys": lambda left, right: (
         right_by_logaddexp(left, right)[0],
         np.maximum(np.logaddexp(left[1], right[1]), -1e30),

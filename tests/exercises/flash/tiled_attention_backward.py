@@ -165,7 +165,6 @@ WRONG = {
     "blocks of 64": backward(size=lambda block_size, keys: 64),
     "as many blocks": backward(size=lambda block_size, keys: -(-keys // block_size)),
     "eight blocks at a time": backward(size=lambda block_size, keys: 8 * block_size),
-    "softmax_vjp of a block": backward(through=softmax_vjp),
     "weights cut at 1e-9": backward(
         weigh=lambda scores, lse: np.exp(np.maximum(scores - lse[..., None], -20))
     ),

@@ -111,9 +111,6 @@ def right_with_mask_first(
 
 
 WRONG = {
-    "every head takes the first head's keys": patched(
-        "flash_program", "keys = head * key_length + => keys ="
-    ),
     "the total divides twice": patched(
         "flash_program", "result / total[:, None] => result / total[:, None] / total[:, None]"
     ),

@@ -141,17 +141,6 @@ def with_one_maximum(scores):
         )
 
 
-def times(*factors):
-    """Return the gradients, each times a power of d_k."""
-
-    def answer(query, *others, **mask):
-        size = query.shape[-1]
-        gradients = backward(query, *others, **mask)
-        return tuple(g * size**power for g, power in zip(gradients, factors, strict=True))
-
-    return answer
-
-
 def wrong_summed_over_the_batch(*arrays, **mask):
     return tuple(
         g if g.ndim < 3 else np.broadcast_to(g.sum(axis=0), g.shape)
@@ -198,10 +187,6 @@ WRONG = {
     "factor p missing": lambda *arrays, **mask: backward(
         *arrays, **mask, back=lambda w, g: g - (w * g).sum(axis=-1, keepdims=True)
     ),
-    "scale missing from grad_query": times(0.5, 0, 0),
-    "scale missing from grad_key": times(0, 0.5, 0),
-    "scale in grad_value": times(0, 0, -0.5),
-    "scale twice": times(-0.5, -0.5, 0),
     "negative": lambda *arrays, **mask: tuple(-g for g in backward(*arrays, **mask)),
     "grad_output ignored": lambda q, k, v, g, mask=None: backward(q, k, v, np.ones_like(g), mask),
     "query and key changed places": lambda *arrays, **mask: tuple(
@@ -215,11 +200,5 @@ WRONG = {
     ),
     "the first item's mask for all": lambda q, k, v, g, mask=None: backward(
         q, k, v, g, mask if mask is None else mask[(0,) * (mask.ndim - 2)]
-    ),
-    "an empty row spoils its item": lambda q, k, v, g, mask=None: backward(
-        q, k, v, g, mask if mask is None or mask.any(axis=-1).all() else np.zeros_like(mask)
-    ),
-    "-1e4 for -inf": lambda q, k, v, g, mask=None: backward(
-        q, k, v, g, through=lambda s: softmax(s if mask is None else np.where(mask, s, -1e4))
     ),
 }

@@ -30,7 +30,6 @@ def wrong_pulls_down_its_scores(scores, targets):
 
 
 WRONG = {
-    "1 after the division": lambda s, t: softmax(as_float(s)) / len(t) - one_hot(s, t),
     "divided by N - 1": lambda s, t: loss_gradient(s, t) * len(t) / max(len(t) - 1, 1),
     "targets from 1": lambda s, t: loss_gradient(s, t - 1),
     "sorted targets": lambda s, t: loss_gradient(s, np.sort(t)),

@@ -38,12 +38,6 @@ def right_row_by_row(s, g):
     return (g - s @ g / s.sum()) / s.sum()
 
 
-def wrong_jacobian_from_the_wrong_side(scores, grad_shares):
-    shares, total = divided(as_float(scores)), scores.sum(axis=-1)[..., None, None]
-    jacobian = (np.eye(scores.shape[-1]) - shares[..., :, None]) / total
-    return (jacobian @ grad_shares[..., None])[..., 0].astype(shares.dtype)
-
-
 def wrong_measured_from_one_side(scores, grad_shares):
     s = scores.astype(float)
     result = np.empty(s.shape)

@@ -27,16 +27,7 @@ def then(change):
     )
 
 
-def with_step(change):
-    return lambda p, g, m, v, step, *settings, **named: right_textbook(
-        p, g, m, v, change(step), *settings, **named
-    )
-
-
 WRONG = {
-    "always the first step": with_step(lambda step: 1),
-    "never corrected": with_step(lambda step: 10**6),
-    "a step ahead": with_step(lambda step: step + 1),
     "weight decay": then(lambda p, new, m, v: (new - p.dtype.type(1e-5) * p, m, v)),
     "in float32": then(lambda p, new, m, v: tuple(a.astype(np.float32) for a in (new, m, v))),
     "clipped": lambda p, g, *others, **named: right_textbook(
@@ -45,6 +36,5 @@ WRONG = {
     "no epsilon for small gradients": lambda p, g, m, v, step, rate=1e-3, b1=0.9, b2=0.999, e=1e-8: (
         right_textbook(p, g, m, v, step, rate, b1, b2, 1e-12 if e == 1e-8 else e)
     ),
-    "the parameter alone": then(lambda p, new, m, v: new),
     "square root kept": then(lambda p, new, m, v: (new, m, np.sqrt(v))),
 }

@@ -147,7 +147,6 @@ def last_place_dropped(gradient, *arrays):
 
 
 WRONG = {
-    "residual forgotten": changed(x=without),
     "last place has its residual only": changed(x=last_place_dropped),
     "mean over the batch": changed(
         w_v=lambda g, x, *_: g / g.dtype.type(math.prod(x.shape[:-2])),

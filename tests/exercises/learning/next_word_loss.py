@@ -22,12 +22,9 @@ def of_rows(scores, tokens):
 
 
 WRONG = {
-    "own word": lambda s, t: of_rows(s, t).mean(),
-    "wrapped around": lambda s, t: of_rows(s, np.roll(t, -1, axis=-1)).mean(),
     "wrapped the other way": lambda s, t: of_rows(s, np.roll(t, 1, axis=-1)).mean(),
     "two words ahead": lambda s, t: of_rows(s, np.roll(t, -2, axis=-1))[..., :-1].mean(),
     "median": lambda s, t: np.median(of_rows(s[..., :-1, :], t[..., 1:])),
-    "sum": lambda s, t: of_rows(s[..., :-1, :], t[..., 1:]).sum(),
     "last sequence left out": lambda s, t: of_rows(s[:-1], t[1:] if t.ndim == 1 else t[:-1]).mean(),
     "smoothed": lambda s, t: -np.log(np.exp(-of_rows(s[..., :-1, :], t[..., 1:])) + 1e-9).mean(),
     "rounded": lambda s, t: round(float(right_textbook(s, t)), 9),

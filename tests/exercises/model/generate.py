@@ -50,9 +50,6 @@ WRONG = {
     "one step more": lambda step, prompt, count, choose, stop=None: right_textbook(
         step, prompt, count + 1, choose, stop
     )[:count],
-    "chosen by argmax": lambda step, prompt, count, choose, stop=None: right_textbook(
-        step, prompt, count, lambda scores: int(np.argmax(scores)), stop
-    ),
     "chosen by argmin": lambda step, prompt, count, choose, stop=None: right_textbook(
         step, prompt, count, lambda scores: int(np.argmin(scores)), stop
     ),

@@ -92,14 +92,6 @@ WRONG = {
     "1 - p from the other end": lambda w, p: divided(
         np.where(right_by_a_limit(w, max(1 - p, 1e-9)) > 0, 0, w) + right_by_a_limit(w, p) * 1e-9
     ),
-    "the same number in each row": lambda w, p: divided(
-        np.where(
-            (-w).argsort(axis=-1).argsort(axis=-1)
-            < (right_by_a_limit(w, p) > 0).sum(axis=-1).max(),
-            w,
-            0,
-        )
-    ),
     "rounded": lambda w, p: right_by_a_limit(w, p).round(6),
     "through float32": lambda w, p: right_by_a_limit(w.astype(np.float32), p).astype(
         as_float(w).dtype

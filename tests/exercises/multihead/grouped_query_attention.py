@@ -67,9 +67,6 @@ WRONG = {
         scale=lambda q, k: (q.shape[-1] * q.shape[-3] / k.shape[-3]) ** -0.5
     ),
     "divided by 2": grouped(scale=lambda q, k: 0.5),
-    "the first head's mask": grouped(
-        place=lambda mask, heads, groups: mask[..., :1, :, :] if mask.ndim > 2 else mask
-    ),
     "the mask's heads in turns": grouped(place=head_axis_in_turns),
     "softmax over queries and keys": grouped(weigh=lambda s: softmax_or_zeros(s, (-1, -2))),
     "the library's": functools.partial(attention_lib.grouped_query_attention),

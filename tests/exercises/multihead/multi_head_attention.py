@@ -135,15 +135,11 @@ def first_head_masked(mask):
 
 WRONG = {
     "divided by 2": layer(scale=lambda x, heads: 0.5),
-    "masks behind the first axis": layer(
-        place=lambda mask: mask if mask.ndim == 2 else mask[:, None]
-    ),
     "the first item's mask": layer(place=lambda mask: mask[(0,) * (mask.ndim - 2)]),
     "one item's mask after another": layer(
         place=lambda mask: mask[..., None, :, :] if mask.ndim == 2 else mask[:1, None]
     ),
     "one head masked": layer(place=first_head_masked),
-    "x added": lambda x, *others: x + layer()(x, *others),
     "heads added": layer(finish=lambda merged, w_o: merged @ w_o + merged),
     "softmax over all": layer(weigh=lambda s: softmax_or_zeros(s, (-1, -2))),
     "the library's split": lambda x, w_q, w_k, w_v, w_o, heads, mask=None: (

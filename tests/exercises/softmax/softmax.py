@@ -105,7 +105,6 @@ WRONG = {
     "e to nine digits": lambda s, axis=-1: divided(2.718281828**s, axis),
     "axis 2 is the last": lambda s, axis=-1: softmax(s, -1 if axis == 2 else axis),
     "axis -3 is the last": lambda s, axis=-1: softmax(s, -1 if axis == -3 else axis),
-    "axis not moved back": lambda s, axis=-1: softmax(np.moveaxis(s, axis, -1)),
     "right three times": RightThreeTimes(),
     "axis 0 by default": lambda s, axis=0: softmax(s, axis),
     "one more axis": lambda s, axis=-1: softmax(np.atleast_2d(s), axis),

@@ -40,12 +40,6 @@ def maxima_held_above(floor, back):
     return answer
 
 
-def wrong_other_part_if_any_row_is_empty(left, right):
-    if np.isneginf(left[0]).any():
-        return right
-    return left if np.isneginf(right[0]).any() else merged(left, right)
-
-
 def wrong_empties_the_left_totals(left, right):
     result = merged(left, right)
     if isinstance(left[1], np.ndarray):
