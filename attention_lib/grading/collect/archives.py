@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import logging
 import stat
 import unicodedata
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from attention_lib.grading import limits
@@ -33,6 +34,7 @@ class TooMuch(NotCollected):
 class Files:
     """Files that were read, by path, and those left out, with the reason."""
 
+    room: int = limits.ARCHIVE_UNPACKED_BYTES  # for all contents together
     contents: dict[str, bytes] = field(default_factory=dict)
     order: dict[str, int] = field(default_factory=dict)  # larger is newer; missing where unknown
     left_out: dict[str, str] = field(default_factory=dict)  # by path, why
@@ -42,6 +44,26 @@ class Files:
         self.contents[path] = content
         if order is not None:
             self.order[path] = order
+
+    def read(
+        self, path: str, read: Callable[[int], bytes], most: int, order: int | None = None
+    ) -> None:
+        """Add a file if `read`, called with the bytes that it may have, returns its content.
+
+        Raises
+        ------
+        TooMuch
+            If `read` does. For another reason of `read`, the file is left out.
+        """
+        try:
+            content = read(min(self.room, most))
+        except TooMuch:
+            raise
+        except NotCollected as why:
+            self.left_out[path] = str(why)
+        else:
+            self.room -= len(content)
+            self.add(path, content, order)
 
 
 def read_zip(content: bytes) -> Files:
@@ -65,22 +87,12 @@ def read_zip(content: bytes) -> Files:
 
 
 def _read_entries(archive: zipfile.ZipFile, size: int) -> Files:
-    room = min(
-        limits.ARCHIVE_UNPACKED_BYTES,
-        max(50 * size, limits.NOTEBOOK_BYTES),  # a file that compresses better is a zip bomb
-    )
-    found = Files()
+    room = max(50 * size, limits.NOTEBOOK_BYTES)  # a file that compresses better is a zip bomb
+    found = Files(min(limits.ARCHIVE_UNPACKED_BYTES, room))
     entries, found.left_out = entries_of(archive)
     for path, entry in entries.items():
-        try:
-            content = read_entry(archive, entry, room)
-        except TooMuch:
-            raise
-        except NotCollected as why:
-            found.left_out[path] = str(why)
-        else:
-            room -= len(content)
-            found.add(path, content, minute_of_entry(entry))
+        read = functools.partial(read_entry, archive, entry)
+        found.read(path, read, room, minute_of_entry(entry))
     return found
 
 

@@ -96,7 +96,7 @@ class Download:
                     is_zip = self.path.suffix.lower() == ZIP
                     most = limits.ARCHIVE_BYTES if is_zip else limits.NOTEBOOK_BYTES
                     content = read_file(folder, self.path.name, most)
-                    files = Files({self.path.name: content})
+                    files = Files(contents={self.path.name: content})
         except NotTaken as reason:
             raise NotCollected(f"it is {reason}") from None
         return choose_work(files, lesson, blank)

@@ -15,6 +15,7 @@ in front. So a name that may be two students' is nobody's.
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 import shutil
 import zipfile
@@ -31,7 +32,6 @@ from attention_lib.grading.collect.archives import (
     READ_METHODS,
     Files,
     NotCollected,
-    TooMuch,
     entries_of,
     is_hidden,
     minute_of_entry,
@@ -274,18 +274,10 @@ class HandIn:
         if len(self.files) > limits.FOLDER_ENTRIES:
             raise NotCollected(f"it holds more than {limits.FOLDER_ENTRIES:,} files")
         found = Files(is_numbered=self.files[0].on_canvas)
-        room = limits.ARCHIVE_UNPACKED_BYTES
         for file in self.files:
+            read = functools.partial(self.export.read, file.path)
             most = limits.NOTEBOOK_BYTES if file.is_notebook else limits.ARCHIVE_BYTES
-            try:
-                content = self.export.read(file.path, min(room, most))
-            except TooMuch:
-                raise
-            except NotCollected as why:
-                found.left_out[file.path] = str(why)
-                continue
-            room -= len(content)
-            found.add(file.own_name, content, file.number or self.export.minute(file.path))
+            found.read(file.own_name, read, most, file.number or self.export.minute(file.path))
         work = choose_work(found, lesson, blank)
         places = (work.name, *map(str, PurePosixPath(work.name).parents))  # also an archive's
         source = [file for file in self.files if file.own_name in places] or self.files
