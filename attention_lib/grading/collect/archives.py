@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from attention_lib.grading import limits
+from attention_lib.grading.classroom.roster import NotFound
 
 log = logging.getLogger(__name__)
 
@@ -30,11 +31,18 @@ class TooMuch(NotCollected):
     """The content is larger than its limit."""
 
 
+def not_collected(name: str, why: str | Exception) -> str:
+    """Return the sentence about a hand-in or a file that is not collected."""
+    has_line = isinstance(why, NotFound) and why.has_line  # to copy, so without a full stop
+    end = "" if has_line else "."
+    return f"{name}: not collected, since {why}{end}"
+
+
 @dataclass
 class Files:
     """Files that were read, by path, and those left out, with the reason."""
 
-    room: int = limits.ARCHIVE_UNPACKED_BYTES  # for all contents together
+    room: int = field(default_factory=lambda: limits.ARCHIVE_UNPACKED_BYTES)  # for all contents
     contents: dict[str, bytes] = field(default_factory=dict)
     order: dict[str, int] = field(default_factory=dict)  # larger is newer; missing where unknown
     left_out: dict[str, str] = field(default_factory=dict)  # by path, why

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import logging
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,9 +15,9 @@ from attention_lib.grading import limits
 from attention_lib.grading.classroom.columns import COLUMNS
 from attention_lib.grading.classroom.course import LATE_MARK, Course
 from attention_lib.grading.classroom.roster import read_roster, roster_or_empty
-from attention_lib.grading.collect.archives import NotCollected
+from attention_lib.grading.collect.archives import NotCollected, not_collected
 from attention_lib.grading.collect.choosing import Contents
-from attention_lib.grading.collect.downloads import Download, find_downloads, not_collected
+from attention_lib.grading.collect.downloads import find_downloads
 from attention_lib.grading.collect.exports import HandIn, find_hand_ins, open_export
 from attention_lib.grading.intake.folder import same_name
 from attention_lib.grading.intake.submission import blank_of, read_submission
@@ -75,7 +75,7 @@ def collect_export(
 def _collect_each(
     course: Course,
     lesson: str,
-    downloads: Sequence[Download | HandIn],
+    downloads: list[HandIn],
     refused: list[str],
     again: bool,
     late: str | None = None,
@@ -107,9 +107,7 @@ def _collect_each(
     return result
 
 
-def _collect(
-    course: Course, lesson: str, download: Download | HandIn, again: bool
-) -> tuple[Contents, str]:
+def _collect(course: Course, lesson: str, download: HandIn, again: bool) -> tuple[Contents, str]:
     """Write a student's hand-in to its folder; return it, with a sentence about it."""
     blank = blank_of(course.released(lesson))
     work = download.read(lesson, blank)

@@ -8,30 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from attention_lib.grading import limits
 from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.classroom.roster import NotFound, Roster
-from attention_lib.grading.collect.archives import Files, NotCollected
-from attention_lib.grading.collect.choosing import (
-    NOTEBOOK,
-    ZIP,
-    Blank,
-    Contents,
-    choose_work,
-)
-from attention_lib.grading.intake.folder import (
-    NotTaken,
-    is_folder,
-    names,
-    opened,
-    read_file,
-    same_name,
-    walk,
-)
+from attention_lib.grading.collect.archives import NotCollected, not_collected
+from attention_lib.grading.collect.choosing import NOTEBOOK, ZIP
+from attention_lib.grading.collect.exports import ExportedFolder, File, HandIn
+from attention_lib.grading.intake.folder import names, opened, same_name
 from attention_lib.grading.intake.submission import RENAMED_NOTEBOOKS, is_notebook
 
 OTHER_ARCHIVES = (".7z", ".bz2", ".gz", ".rar", ".tar", ".tgz", ".xz")
@@ -73,77 +58,43 @@ def _ids_in_roster(names: list[str], roster: Roster) -> list[str]:
     return found
 
 
-@dataclass(frozen=True)
-class Download:
-    """One student's hand-in, in the instructor's folder."""
-
-    path: Path
-    student: str
-    remarks: Sequence[str] = ()
-
-    @property
-    def name(self) -> str:
-        """The name used in messages."""
-        return self.path.name
-
-    def read(self, lesson: str, blank: Blank) -> Contents:
-        """Read the hand-in, or raise NotCollected."""
-        try:
-            with opened(self.path.parent, below=self.path.parent) as folder:
-                if is_folder(folder, self.path.name):
-                    files = _read_folder(self.path)
-                else:
-                    is_zip = self.path.suffix.lower() == ZIP
-                    most = limits.ARCHIVE_BYTES if is_zip else limits.NOTEBOOK_BYTES
-                    content = read_file(folder, self.path.name, most)
-                    files = Files(contents={self.path.name: content})
-        except NotTaken as reason:
-            raise NotCollected(f"it is {reason}") from None
-        return choose_work(files, lesson, blank)
-
-
 def find_downloads(
     folder: Path, lesson: str, roster: Roster | None
-) -> tuple[list[Download], list[str]]:
+) -> tuple[list[HandIn], list[str]]:
     """Find the downloads in a folder; return them, and a sentence about each file that is not one.
 
     With a roster, a name must be that of one of its students. Of several downloads of one student,
     none is chosen.
     """
-    found: dict[str, list[Download]] = defaultdict(list)
-    sentences = []
     with opened(folder, below=folder) as place:
         entries = names(place, limits.DOWNLOADS + 1)
     if len(entries) > limits.DOWNLOADS:
         raise NotCollected(f"it holds more than {limits.DOWNLOADS:,} files")
+    downloads = ExportedFolder(folder, is_platforms=False)
+    found: dict[str, list[HandIn]] = defaultdict(list)
+    sentences = []
     for name in entries:
         if name.startswith("."):
             continue
         try:
-            download = _download_at(folder / name, lesson, roster)
+            student = _student_of(folder / name, downloads, lesson, roster)
         except (NotCollected, NotFound) as why:
             sentences.append(not_collected(name, why))
         else:
-            found[same_name(download.student)].append(download)
-    for downloads in found.values():
-        for download in downloads[1:] and downloads:
-            others = ", ".join(one.path.name for one in downloads if one is not download)
+            found[same_name(student)].append(_hand_in(downloads, name, student))
+    for own in found.values():
+        for hand_in in own[1:] and own:
+            others = ", ".join(one.name for one in own if one is not hand_in)
             conflict = f"{others} is of the same student; leave one of them there"
-            sentences.append(not_collected(download.path.name, conflict))
-    return [downloads[0] for downloads in found.values() if len(downloads) == 1], sentences
+            sentences.append(not_collected(hand_in.name, conflict))
+    return [own[0] for own in found.values() if len(own) == 1], sentences
 
 
-def not_collected(name: str, why: str | Exception) -> str:
-    """Return the sentence about a download that is not collected."""
-    has_line = isinstance(why, NotFound) and why.has_line  # to copy, so without a full stop
-    end = "" if has_line else "."
-    return f"{name}: not collected, since {why}{end}"
-
-
-def _download_at(path: Path, lesson: str, roster: Roster | None) -> Download:
+def _student_of(path: Path, downloads: ExportedFolder, lesson: str, roster: Roster | None) -> str:
+    """Return the student of a download, or raise NotCollected or NotFound."""
     is_directory = path.is_dir() and not path.is_symlink()
     suffix = path.suffix.lower()
-    if not (is_directory or suffix in (NOTEBOOK, ZIP) or _is_renamed_notebook(path)):
+    if not (is_directory or suffix in (NOTEBOOK, ZIP) or _is_renamed_notebook(path, downloads)):
         remedy = "unpack it" if suffix in OTHER_ARCHIVES else "have the notebook itself handed in"
         raise NotCollected(f"it is neither a notebook, a folder nor a zip archive; {remedy}")
     name = path.name if is_directory else path.stem
@@ -153,39 +104,27 @@ def _download_at(path: Path, lesson: str, roster: Roster | None) -> Download:
         raise NotCollected(f"its name does not say whose it is; name it {example}")
     if student.startswith(".") or "\\" in student or Course.problem_with_name(student):
         raise NotCollected("its name gives a student's name that no folder can have; rename it")
-    return Download(path, student)
+    return student
 
 
-def _is_renamed_notebook(path: Path) -> bool:
+def _is_renamed_notebook(path: Path, downloads: ExportedFolder) -> bool:
     if path.suffix.lower() not in RENAMED_NOTEBOOKS:
         return False
-    with opened(path.parent, below=path.parent) as folder:
-        try:
-            return is_notebook(path.name, read_file(folder, path.name, limits.NOTEBOOK_BYTES))
-        except NotTaken:
-            return False
+    try:
+        return is_notebook(path.name, downloads.read(path.name, limits.NOTEBOOK_BYTES))
+    except NotCollected:
+        return False
 
 
-def _read_folder(path: Path) -> Files:
-    """Read a folder's files, within limits."""
-    files = Files()
-    room = limits.ARCHIVE_UNPACKED_BYTES
-    for folder, inner, reason in walk(
-        path, path.parent, limits.FOLDER_ENTRIES, limits.FOLDER_DEPTH
-    ):
-        name = str(inner)
-        try:
-            if reason:
-                raise reason
-            content = read_file(folder, inner.name, min(room, limits.ARCHIVE_BYTES))
-        except NotTaken as why:
-            files.left_out[name] = f"it is {why}"
-        else:
-            room -= len(content)
-            files.add(name, content, minute_of(path / inner))
-    return files
+def _hand_in(downloads: ExportedFolder, name: str, student: str) -> HandIn:
+    """Return the hand-in that a file or a folder of this name is."""
 
+    def own_name(path: str) -> str:
+        return path if path == name else str(PurePosixPath(path).relative_to(name))
 
-def minute_of(path: Path) -> int:
-    """Return when a file was changed, in minutes since 1970."""
-    return int(path.lstat().st_mtime // 60)
+    def is_in_it(path: str) -> bool:
+        return PurePosixPath(path).parts[0] == name
+
+    files = [File(path, own_name(path), student, "") for path in downloads.paths if is_in_it(path)]
+    left_out = {own_name(path): why for path, why in downloads.left_out.items() if is_in_it(path)}
+    return HandIn(downloads, name, student, files, left_out=left_out)

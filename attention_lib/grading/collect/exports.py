@@ -35,6 +35,7 @@ from attention_lib.grading.collect.archives import (
     entries_of,
     is_hidden,
     minute_of_entry,
+    not_collected,
     path_inside,
     read_entry,
 )
@@ -45,7 +46,6 @@ from attention_lib.grading.collect.choosing import (
     Contents,
     choose_work,
 )
-from attention_lib.grading.collect.downloads import minute_of, not_collected
 from attention_lib.grading.intake.folder import NotTaken, opened, read_file, walk
 
 MOODLES_MARK = "_assignsubmission_"
@@ -138,8 +138,7 @@ class ExportedArchive:
         self._archive = archive
         if len(archive.infolist()) > limits.EXPORT_ENTRIES:
             raise NotCollected(f"it holds more than {limits.EXPORT_ENTRIES:,} files")
-        entries, left_out = entries_of(archive)
-        self.sentences = [not_collected(path, why) for path, why in left_out.items()]
+        entries, self.left_out = entries_of(archive)
         prefix = _common_folder(list(entries))
         self._entries = {path.removeprefix(prefix): entry for path, entry in entries.items()}
         self.paths = list(self._entries)
@@ -166,8 +165,8 @@ class ExportedArchive:
 class ExportedFolder:
     """A folder into which a browser unpacked the export."""
 
-    def __init__(self, folder: Path) -> None:
-        self.sentences: list[str] = []  # about files that cannot be read
+    def __init__(self, folder: Path, is_platforms: bool = True) -> None:
+        self.left_out: dict[str, str] = {}  # files that cannot be read: by path, why
         most, depth = limits.EXPORT_ENTRIES, limits.FOLDER_DEPTH + 3
         paths = []
         for _, inner, reason in walk(folder, folder, most, depth):
@@ -178,10 +177,10 @@ class ExportedFolder:
                 if path_inside(path) != path:
                     raise NotCollected("its name has a backslash in it")
             except NotCollected as why:
-                self.sentences.append(not_collected(path, why))
+                self.left_out[path] = str(why)
             else:
                 paths += [] if is_hidden(path) else [path]
-        prefix = _common_folder(paths)
+        prefix = _common_folder(paths) if is_platforms else ""
         self._top, self._folder = folder, folder / prefix
         self.paths = [path.removeprefix(prefix) for path in paths]
 
@@ -192,11 +191,11 @@ class ExportedFolder:
             with opened(self._folder / inner.parent, below=self._top) as folder:
                 return read_file(folder, inner.name, most)
         except NotTaken as reason:
-            raise NotCollected(f"{path} is {reason}") from None
+            raise NotCollected(f"it is {reason}") from None
 
     def minute(self, path: str) -> int | None:
         """Return when a file was changed, in minutes."""
-        return minute_of(self._folder / path)
+        return int((self._folder / path).lstat().st_mtime // 60)
 
     def unpack(self, path: str, target: IO[bytes]) -> None:
         """Write a file to `target`; the archive read from it is limited."""
@@ -268,12 +267,14 @@ class HandIn:
     student: str  # the id in the roster
     files: list[File]
     remarks: list[str] = field(default_factory=list)  # further remarks on it
+    left_out: dict[str, str] = field(default_factory=dict)  # of its files: by name, why
 
     def read(self, lesson: str, blank: Blank) -> Contents:
         """Read the hand-in, or raise NotCollected."""
         if len(self.files) > limits.FOLDER_ENTRIES:
             raise NotCollected(f"it holds more than {limits.FOLDER_ENTRIES:,} files")
-        found = Files(is_numbered=self.files[0].on_canvas)
+        is_numbered = any(file.on_canvas for file in self.files)
+        found = Files(left_out=dict(self.left_out), is_numbered=is_numbered)
         for file in self.files:
             read = functools.partial(self.export.read, file.path)
             most = limits.NOTEBOOK_BYTES if file.is_notebook else limits.ARCHIVE_BYTES
@@ -339,7 +340,8 @@ def _read_names(export: Export) -> tuple[list[File], list[str]]:
     on_moodle = {match.group() for path in export.paths if (match := MOODLE.match(path))}
     others = (path for path in export.paths if not MOODLE.match(path))
     on_canvas = {readings[0].owner for path in others if (readings := _canvas_readings(path))}
-    files, sentences = [], list(export.sentences)
+    files = []
+    sentences = [not_collected(path, why) for path, why in export.left_out.items()]
     for path in export.paths:
         try:
             files.append(read_name(path, on_canvas=len(on_canvas) > len(on_moodle)))
