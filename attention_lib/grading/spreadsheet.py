@@ -7,7 +7,7 @@ import contextlib
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from attention_lib.grading.terminal import escaped
 
@@ -24,6 +24,13 @@ class UnclosedQuote(ValueError):
 def as_text_cell(value: str) -> str:
     """Return a student's text as one line that no spreadsheet runs as a formula."""
     return FORMULA.sub(r"\1'", escaped(value))
+
+
+def csv_text(rows: Iterable[Sequence[str]], delimiter: str = ",") -> str:
+    """Return rows as CSV."""
+    text = io.StringIO()
+    csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(rows)
+    return text.getvalue()
 
 
 def decoded(content: bytes) -> str:

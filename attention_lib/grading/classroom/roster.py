@@ -7,9 +7,7 @@ be another student's.
 
 from __future__ import annotations
 
-import csv
 import difflib
-import io
 import itertools
 import re
 from collections.abc import Sequence
@@ -21,7 +19,13 @@ from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.classroom.columns import COLUMNS, cells_of, id_from, recognize
 from attention_lib.grading.classroom.names import FORMS, keys_of_name, keys_of_person, letters
 from attention_lib.grading.intake.folder import same_name
-from attention_lib.grading.spreadsheet import UnclosedQuote, decoded, delimiter_of, read_table
+from attention_lib.grading.spreadsheet import (
+    UnclosedQuote,
+    csv_text,
+    decoded,
+    delimiter_of,
+    read_table,
+)
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
@@ -92,9 +96,7 @@ class Roster:
         return self._csv_row([cells.get(column, "") for column in self._columns_of_line(student)])
 
     def _csv_row(self, cells: Sequence[str]) -> str:
-        text = io.StringIO()
-        csv.writer(text, delimiter=self.delimiter, lineterminator="").writerow(cells)
-        return text.getvalue()
+        return csv_text([cells], self.delimiter).rstrip("\n")
 
     @property
     def _has_own_columns(self) -> bool:

@@ -7,13 +7,11 @@ has to be marked by hand. The platform's own rules say what an empty cell counts
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
 import json
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,7 +25,7 @@ from attention_lib.grading.classroom.gradebook import Standing, read_standings
 from attention_lib.grading.classroom.roster import Student, class_list
 from attention_lib.grading.intake.submission import problem_of
 from attention_lib.grading.report.findings import points_of_lesson
-from attention_lib.grading.spreadsheet import as_text_cell
+from attention_lib.grading.spreadsheet import as_text_cell, csv_text
 from attention_lib.grading.terminal import printable, shown_name
 
 CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
@@ -137,7 +135,7 @@ def as_canvas(grades: Grades) -> tuple[str, list[str]]:
             continue
         identity = [*map(as_text_cell, (name, *(student.lms_user_ids or ("",)))), "", "", ""]
         rows.append(identity + [grades.cell(student, one, "EX") for one in grades.most])
-    return _as_csv([*CANVAS_COLUMNS, *grades.most], rows), sentences
+    return csv_text([[*CANVAS_COLUMNS, *grades.most], *rows]), sentences
 
 
 def _canvas_name(student: Student) -> str:
@@ -162,15 +160,7 @@ def as_moodle(grades: Grades) -> tuple[str, list[str]]:
             [*map(as_text_cell, identity), *(grades.cell(student, one) for one in grades.most)]
         )
     header = ["ID", "First name", "Last name", "Email address", *grades.most]
-    return _as_csv(header, rows), sentences
-
-
-def _as_csv(header: list[str], rows: Iterable[list[str]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return text.getvalue()
+    return csv_text([header, *rows]), sentences
 
 
 class LmsExportPlugin(ExportPlugin):

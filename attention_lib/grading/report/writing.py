@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 
 from attention_lib.grading.classroom.course import Course
-from attention_lib.grading.report.findings import ClassReport, read_class
+from attention_lib.grading.classroom.gradebook import Standing
+from attention_lib.grading.report.findings import ClassReport, Finding, read_class
 from attention_lib.grading.report.page import as_page
 from attention_lib.grading.report.text import as_text
-from attention_lib.grading.spreadsheet import as_text_cell
+from attention_lib.grading.spreadsheet import as_text_cell, csv_text
 
 HEADER = (
     *("lesson", "student", "exercise", "points", "of", "outcome", "mistake", "sentence"),
@@ -50,32 +50,19 @@ def as_csv(report: ClassReport) -> str:
 
     A student without a grade has lines too, with the reason as the outcome.
     """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(HEADER)
     late = set(report.late)
-    for student, standing in report.standings.items():
-        about = ("late" if student in late else "", report.names.get(student, ""))
+    rows: list[Sequence[str]] = [HEADER]
+    for student in (*report.standings, *report.absent):
+        standing = report.standings.get(student, Standing())
         for exercise, worth in report.worth.items():
             points = standing.points.get(exercise)
-            finding = report.findings[student].get(exercise)
-            said = (finding.outcome, finding.mistake, finding.sentence) if finding else ("",) * 3
-            own = "" if points is None else f"{points:g}"
-            row = [report.lesson, student, exercise, own, f"{worth:g}", *said, *about]
-            writer.writerow(map(as_text_cell, row))
-    for student, reason in report.absent.items():
-        for exercise, worth in report.worth.items():
-            row = [
-                report.lesson,
-                student,
-                exercise,
-                "",
-                f"{worth:g}",
-                reason,
-                "",
-                "",
-                "",
-                report.names.get(student, ""),
-            ]
-            writer.writerow(map(as_text_cell, row))
-    return text.getvalue()
+            no_finding = Finding(report.absent.get(student, ""))
+            finding = report.findings.get(student, {}).get(exercise, no_finding)
+            row = (
+                *(report.lesson, student, exercise),
+                *("" if points is None else f"{points:g}", f"{worth:g}"),
+                *(finding.outcome, finding.mistake, finding.sentence),
+                *("late" if student in late else "", report.names.get(student, "")),
+            )
+            rows.append([as_text_cell(cell) for cell in row])
+    return csv_text(rows)
