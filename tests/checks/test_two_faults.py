@@ -41,12 +41,6 @@ def test_known_mistake_is_named_with_an_argument_that_the_first_call_lacks():
     assert "The boolean mask is inverted" in sentence
 
 
-def _squeezed_with_nan(scores, axis=-1, keepdims=False):
-    top = scores.max(axis=axis, keepdims=True)
-    result = top + np.log(np.sum(np.exp(scores - top), axis=axis, keepdims=True))
-    return result if keepdims else result.squeeze()
-
-
 def _whole_and_called(dtype):
     x = 0
     with np.errstate(over="ignore"):
@@ -115,12 +109,6 @@ def _shrunk_the_wrong_way_without_leading_axes(query, key, value, block_size):
             _centered_over_eps_for_columns,
             "it has no `x.shape[-2]`",
             "Divide by it",
-        ),
-        (
-            "logsumexp",
-            _squeezed_with_nan,
-            "A row of -inf gives NaN",
-            "removes every axis of length 1",
         ),
         ("largest_exponent", _whole_and_called, "A whole number", "np.dtype(dtype).type makes"),
         ("scaled_scores", _lib_and_a_scale_of_0, "call your own", "replaces 0 as well as None"),

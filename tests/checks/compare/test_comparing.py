@@ -11,7 +11,7 @@ from attention_lib.checks.calls.case import Case
 from attention_lib.checks.compare.cases import EXACT
 from attention_lib.checks.compare.comparing import alike
 from attention_lib.checks.exercise import known_mistakes
-from attention_lib.checks.judging import GRADER, judge
+from attention_lib.checks.judging import judge
 from attention_lib.exercises import EXERCISES
 from tests.checks.judged import WITHOUT_SOURCE, right, said_of_numbers, sentence_of
 
@@ -90,33 +90,12 @@ def test_float32_must_stay_float32_where_precision_is_the_subject():
     assert "A float64 array makes what is computed with it float64." in sentence
 
 
-def test_integers_must_not_stay_integers():
-    def cut(query, key, value, mask=None, scale=None):
-        output, weights = attention_lib.attention(query, key, value, mask, scale)
-        return output.astype(value.dtype), weights
-
-    sentence = judge(EXERCISES["attention"], cut, seed=0, policy=GRADER).sentence
-    assert "returned dtype int64; for this input it should be float64" in sentence
-    assert "An array of integers holds whole numbers only." in sentence
-
-
 def test_float64_computed_in_float32_is_not_right():
     def narrow(scores, axis=-1):
         dtype = scores.dtype if scores.dtype.kind == "f" else float
         return right(scores.astype(np.float32), axis).astype(dtype)
 
     assert "it should be" in sentence_of(narrow)
-
-
-def test_another_error_than_the_one_asked_for_is_told_apart():
-    def asserting(x, num_heads):
-        if x.shape[-1] % num_heads:
-            raise AssertionError
-        return np.stack(np.split(x, num_heads, axis=-1), axis=-3)
-
-    sentence = sentence_of(asserting, "split_heads", WITHOUT_SOURCE)
-    assert "should raise ValueError for num_heads = 4; it stopped in line" in sentence
-    assert sentence.endswith("with AssertionError.")
 
 
 def test_booleans_are_shown_as_booleans():

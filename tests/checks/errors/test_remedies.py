@@ -10,11 +10,6 @@ import attention_lib as lib
 from tests.checks.judged import WITHOUT_SOURCE, right, verdict
 
 
-def _divided_in_place(scores, axis=-1):
-    scores /= 1
-    return right(scores, axis)
-
-
 def _filled_in_place(scores, axis=-1):
     scores[scores < -99] = -np.inf
     return right(scores, axis)
@@ -26,23 +21,6 @@ def _maximum_without_its_axis(scores, axis=-1):
 
 def _by_math(scores, axis=-1):
     return math.exp(scores)
-
-
-def _with_an_if(scores, axis=-1):
-    return max(scores, 0)
-
-
-def _by_another_mask(scores, axis=-1):
-    return right(scores, axis)[np.array([True])]
-
-
-def _with_fixed_axes(scores, axis=-1):
-    return right(scores.transpose(0, 1), axis)
-
-
-def _with_two_axes(scores, axis=-1):
-    _rows, _columns = scores.shape
-    return right(scores, axis)
 
 
 def _with_two_results(scores, axis=-1):
@@ -77,11 +55,6 @@ def _filled_where_integers_are(scores, axis=-1):
     [
         (_filled_where_integers_are, "cannot hold fractions: make `weights` an array of floats."),
         (
-            _divided_in_place,
-            "An integer array cannot hold fractions: put the result in a new array, "
-            "as x = x / y does and x /= y does not.",
-        ),
-        (
             _exponentials_in_place,
             "cannot hold fractions: without `out=` the result is a new array.",
         ),
@@ -89,24 +62,7 @@ def _filled_where_integers_are(scores, axis=-1):
             _filled_in_place,
             "integer. An integer array cannot hold -inf: use np.where, or a float array.",
         ),
-        (
-            _maximum_without_its_axis,
-            "`scores` has shape (2, 3) and `scores.max(axis=axis)` has shape (2,). Shapes are compared "
-            "from the last axis on, and 3 and 2, the last, differ: neither is 1. The max loses its "
-            "axis: keepdims keeps it, with length 1.",
-        ),
         (_by_math, "Functions of math take one number: those of np take arrays."),
-        (
-            _with_an_if,
-            "if, max and min take one number: np.where, np.maximum and np.minimum take arrays, "
-            "and `is not None` asks whether there is one.",
-        ),
-        (_by_another_mask, "A mask of another shape is broadcast first, as np.where does."),
-        (
-            _with_fixed_axes,
-            "exchange two axes with np.swapaxes, counted from the end.",
-        ),
-        (_with_two_axes, "*batch, length, width = x.shape takes them all."),
         (_with_two_results, "values to unpack (expected 2, got 1)"),
         (_with_two_letters, "and ... stands for any number of batch dimensions."),
         (
