@@ -48,10 +48,7 @@ def make_room(tmp_path_factory) -> Classroom:
     (source.parent / "tables" / "ours.csv").write_text("ours")
     room = Classroom(course, LESSON)
     room.seat("a_first", room.key(), room.most)
-    for make in (notebook_is_a_link, lesson_is_a_link, student_is_a_link, notebook_has_two_names):
-        make(room, source)
-        room.deserved[make.__name__] = room.nothing
-    for make in (notebook_is_a_pipe, notebook_is_a_folder, notebook_is_huge, no_notebook):
+    for make in (student_is_a_link, notebook_is_a_pipe):
         make(room)
         room.deserved[make.__name__] = room.nothing
     for make in (
@@ -81,44 +78,13 @@ def folder_of(room, student):
     return room.course.submission(LESSON, student)
 
 
-def notebook_is_a_link(room, source):
-    room.hand_in("notebook_is_a_link", "")
-    notebook = folder_of(room, "notebook_is_a_link") / NOTEBOOK
-    notebook.unlink()
-    notebook.symlink_to(source)
-
-
-def lesson_is_a_link(room, source):
-    folder_of(room, "lesson_is_a_link").parent.mkdir()
-    folder_of(room, "lesson_is_a_link").symlink_to(source.parent)
-
-
-def student_is_a_link(room, _):
+def student_is_a_link(room):
     folder_of(room, "student_is_a_link").parent.symlink_to("a_first")
-
-
-def notebook_has_two_names(room, source):
-    folder_of(room, "notebook_has_two_names").mkdir(parents=True)
-    os.link(source, folder_of(room, "notebook_has_two_names") / NOTEBOOK)
 
 
 def notebook_is_a_pipe(room):
     folder_of(room, "notebook_is_a_pipe").mkdir(parents=True)
     os.mkfifo(folder_of(room, "notebook_is_a_pipe") / NOTEBOOK)
-
-
-def notebook_is_a_folder(room):
-    (folder_of(room, "notebook_is_a_folder") / NOTEBOOK).mkdir(parents=True)
-
-
-def notebook_is_huge(room):
-    room.hand_in("notebook_is_huge", room.key())
-    os.truncate(folder_of(room, "notebook_is_huge") / NOTEBOOK, 10**11)
-
-
-def no_notebook(room):
-    folder_of(room, "no_notebook").mkdir(parents=True)
-    (folder_of(room, "no_notebook") / "answers.txt").write_text("softmax")
 
 
 def misnamed(room):
@@ -189,14 +155,8 @@ def test_everyone_gets_the_points_they_deserve(room):
 @pytest.mark.parametrize(
     ("student", "told"),
     [
-        ("notebook_is_a_link", f"{NOTEBOOK} is a link; hand in the notebook itself"),
-        ("lesson_is_a_link", "its folder is a link; hand in the folder itself"),
         ("student_is_a_link", "its folder is a link; hand in the folder itself"),
-        ("notebook_has_two_names", "a file with several names (a hard link)"),
         ("notebook_is_a_pipe", "something other than a file"),
-        ("notebook_is_a_folder", "something other than a file"),
-        ("notebook_is_huge", "larger than 20 MB"),
-        ("no_notebook", f"there is no {NOTEBOOK} in the folder"),
     ],
 )
 def test_ungraded_submission_says_why(room, student, told):
