@@ -6,17 +6,10 @@ import numpy as np
 import pytest
 
 from attention_lib import plots
+from tests.plots.panels import heights, written
 
 WORDS = ["red", "green", "blue"]
 CORNERS = np.array([[0.0, 0.0], [4.0, 1.0], [1.0, 3.0]])
-
-
-def written(axis) -> list[str]:
-    return [text.get_text() for text in axis.texts]
-
-
-def heights(axis) -> list[float]:
-    return [patch.get_height() for patch in axis.patches]
 
 
 def test_tables_of_unequal_width_show_every_number_with_its_sign():

@@ -7,6 +7,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from attention_lib import plots
+from tests.plots.panels import written
 
 BLOCKS = [[1.0, 3.0], [2.0], [5.0, 4.0]]
 SCORES = np.array([[0.0, 1.0, 1.0, 2.0, 0.0], [3.0, 0.0, 0.0, 0.0, 3.0]])
@@ -24,10 +25,6 @@ def after_blocks(step):
     exponentials = np.exp(read - read.max(axis=1, keepdims=True, initial=-np.inf))
     outputs = exponentials @ VALUES[: 2 * step]
     return plots.tile_by_tile(SCORES, VALUES, exponentials, outputs, 2, step, ["here", "there"])
-
-
-def written(axis) -> list[str]:
-    return [text.get_text() for text in axis.texts]
 
 
 def bars(axis, color: str) -> list[float]:

@@ -8,8 +8,8 @@ from matplotlib.colors import to_hex
 
 from attention_lib import plots
 from attention_lib.plots.style import GRAY
+from tests.plots.panels import written
 from tests.plots.samples.gradients import (
-    FIGURES,
     STEPS,
     along_a_score,
     by_keys,
@@ -21,20 +21,7 @@ from tests.plots.samples.gradients import (
     shares,
     step,
     valleys,
-    written,
 )
-
-
-@pytest.mark.parametrize("make", FIGURES)
-def test_alt_text_holds_no_number_that_is_none(make):
-    assert "nan" not in make().alt
-
-
-@pytest.mark.parametrize("make", FIGURES[:-1])
-def test_axes_are_labeled(make):
-    for axis in make().axes:
-        assert axis.get_xlabel() or axis.get_title(loc="left")
-        assert axis.get_ylabel() or axis.get_title(loc="left")
 
 
 def test_tangents_have_the_slopes_given():

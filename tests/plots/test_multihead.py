@@ -6,10 +6,7 @@ import numpy as np
 from matplotlib.colors import to_hex
 
 from attention_lib import plots
-
-
-def written(axis) -> list[str]:
-    return [text.get_text() for text in axis.texts]
+from tests.plots.panels import written
 
 
 def colors_of_cells(axis) -> list[str]:

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from tests.plots.samples.scaling import (
-    FIGURES,
     SIZES,
     arrows,
     bounded,
@@ -22,22 +21,6 @@ from tests.plots.samples.scaling import (
     tempered,
     triangle,
 )
-
-
-@pytest.mark.parametrize("draw", FIGURES)
-def test_the_lowest_panels_name_their_axis(draw):
-    for axes in draw().axes:
-        place = axes.get_subplotspec()  # a color bar has none
-        assert axes.get_xlabel() or place is None or not place.is_last_row()
-
-
-@pytest.mark.parametrize("draw", FIGURES)
-def test_alt_text_is_a_sentence_in_plain_words(draw):
-    alt = draw().alt
-    assert alt.endswith(".")
-    assert len(alt) > 60
-    assert "$" not in alt
-    assert "nan" not in alt
 
 
 def test_arrows_end_where_the_vectors_do():

@@ -8,16 +8,8 @@ import numpy as np
 import pytest
 
 from attention_lib import plots
+from tests.plots.panels import heights, written
 from tests.plots.samples import stability
-
-
-def written(axis) -> list[str]:
-    """Return the visible text in a panel, in reading order of drawing."""
-    return [text.get_text() for text in axis.texts]
-
-
-def bar_heights(axis) -> list[float]:
-    return [patch.get_height() for patch in axis.patches]
 
 
 def test_each_exponential_ends_below_its_largest_number():
@@ -67,9 +59,9 @@ def test_scores_that_nearly_coincide_stand_in_a_pile():
 
 def test_nan_is_written_and_not_drawn_as_a_bar():
     as_written, stable = stability.softmaxes().axes
-    assert bar_heights(as_written) == [0, 0, 0]
+    assert heights(as_written) == [0, 0, 0]
     assert written(as_written) == ["nan"] * 3
-    assert bar_heights(stable) == [1e-30, 0.25, 0.75]
+    assert heights(stable) == [1e-30, 0.25, 0.75]
     assert written(stable) == ["1e-30", "0.25", "0.75"]
 
 
@@ -113,7 +105,7 @@ def test_every_forbidden_entry_is_named_false_and_has_no_color():
 
 def test_joining_shrinks_the_bars_of_the_half_with_the_smaller_maximum():
     figure = stability.merged()
-    left, right, joined = (bar_heights(axis) for axis in figure.axes)
+    left, right, joined = (heights(axis) for axis in figure.axes)
     outlines, shrunk, kept = joined[:2], joined[2:4], joined[4:]
     assert outlines == left
     assert kept == right
@@ -124,5 +116,5 @@ def test_joining_shrinks_the_bars_of_the_half_with_the_smaller_maximum():
 
 def test_joining_shrinks_the_right_half_when_its_maximum_is_smaller():
     figure = stability.halves([5.0, 4.0], [3.0, 1.0])
-    joined = bar_heights(figure.axes[2])
+    joined = heights(figure.axes[2])
     assert np.allclose(joined, np.exp([0, -1, 0, -2, -2, -4]))

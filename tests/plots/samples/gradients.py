@@ -17,10 +17,6 @@ def weigh(scores):
     return exponentials / exponentials.sum()
 
 
-def written(axis) -> list[str]:
-    return [text.get_text() for text in axis.texts]
-
-
 def along_a_score():
     scores = np.log([1.0, 1.0, 2.0])
     return plots.weights_along_score(scores, 2, JACOBIAN[:, 2], weigh, WORDS)
@@ -73,6 +69,3 @@ def shares():
 
 def path():
     return plots.backward_path()
-
-
-FIGURES = [along_a_score, jacobian, valleys, pulls, loss, lines, by_keys, step, shares, path]

@@ -85,20 +85,3 @@ def keys():
 
 def sampling():
     return plots.sampling_weights(WORDS, {"T = 0.5": [0.7, 0.2, 0.1], "T = 2": [0.4, 0.3, 0.3]})
-
-
-FIGURES = [
-    arrows,
-    growth,
-    rare,
-    heads,
-    triangle,
-    one_row,
-    rows,
-    lines,
-    tempered,
-    target,
-    bounded,
-    keys,
-    sampling,
-]
