@@ -7,7 +7,6 @@ same rank, the newest counts. If the newest is unknown, the instructor is asked.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -29,8 +28,6 @@ from attention_lib.grading.terminal import first_few, shown_name
 
 NOTEBOOK, ZIP = ".ipynb", ".zip"
 ANSWERED, UNKNOWN, BLANK, FOREIGN = range(4)  # kinds of notebooks, best first
-COPY_OF = re.compile(r"^(?:copy of|kopie von|copie de|copia de) ", re.IGNORECASE)
-COPY = re.compile(r"(?: ?\(\d+\)|-\d+|-copy\d*| - copy| copy(?: \d+)?| - kopie)$", re.IGNORECASE)
 MINUTES_APART = 2  # two files closer than this may just have the time of packing
 LONGEST_NAME = 80  # characters of a file's name in a message
 
@@ -164,26 +161,21 @@ def _newest(files: Files, kinds: Mapping[str, Kind], lesson: str) -> str:
     """Return the path of the notebook that counts."""
     best = min(kind.rank for kind in kinds.values())
     paths = [path for path, kind in kinds.items() if kind.rank == best]
-    if best != ANSWERED:  # no content decides, so names must
-        paths = [path for path in paths if _original_name(path) == lesson] or paths
     paths = _without_copies(files, paths, lesson)
     if len(paths) == 1:
         return paths[0]
     *_, before, last = sorted(files.order.get(path, 0) for path in paths)
     apart = 1 if files.is_numbered else MINUTES_APART
-    is_ordered = all(path in files.order for path in paths) and last - before >= apart
-    if is_ordered and (best == ANSWERED or len({_original_name(path) for path in paths}) == 1):
+    if all(path in files.order for path in paths) and last - before >= apart:
         return max(paths, key=files.order.__getitem__)
+    named = [path for path in paths if PurePosixPath(path).stem == lesson]
+    if best != ANSWERED and len(named) == 1:  # nothing is lost with the others
+        return named[0]
     shown = ", ".join(sorted(paths)[: limits.FILES_NAMED_PER_NOTE])
     raise NotCollected(
         f"it holds {len(paths)} notebooks ({shown}) and nothing says which counts; ask which, and "
         f"collect that one in its place, named STUDENT_{lesson}{NOTEBOOK}"
     )
-
-
-def _original_name(path: str) -> str:
-    """Return a notebook's name without the marks of copies that browsers and platforms add."""
-    return COPY.sub("", COPY_OF.sub("", PurePosixPath(path).name.partition(NOTEBOOK)[0]))
 
 
 def _without_copies(files: Files, paths: list[str], lesson: str) -> list[str]:
