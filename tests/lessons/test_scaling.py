@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 import scipy.special
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -208,6 +208,7 @@ class TestTemperatureForEntropy:
         st.floats(1e-4, 1 - 1e-4),
         st.integers(-8, 8),
     )
+    @settings(max_examples=40)  # each takes many evaluations
     def test_any_scores_of_any_size(self, scores, share, power):
         scores = np.array(scores) * 10.0**power
         target = share * math.log(len(scores))
