@@ -13,6 +13,7 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
+from nbgrader.auth import Authenticator
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange import ExchangeFactory
 from nbgrader.utils import notebook_hash
@@ -82,15 +83,16 @@ class Hub:
         settings.CourseDirectory.assignment_id = LESSON
         return settings
 
-    def _do(self, name, **options) -> None:
+    def do(self, name, **options) -> None:
+        """Do a step of nbgrader's exchange."""
         settings = self._settings()
         step = getattr(ExchangeFactory(config=settings), name)
-        coursedir = CourseDirectory(config=settings)
-        quietly(step(coursedir=coursedir, config=settings, **options).start)
+        about = CourseDirectory(config=settings), Authenticator(config=settings)
+        quietly(step(*about, config=settings, **options).start)
 
     def collect(self, **options) -> dict[str, str]:
         """Collect, and return what is collected, by student."""
-        self._do("collect", **{"update": True, **options})
+        self.do("collect", **{"update": True, **options})
         found = {name: self.collected(name) for name in self.course.submitted(LESSON)}
         return {name: path.read_text() for name, path in found.items() if path.exists()}
 
@@ -107,7 +109,7 @@ class Hub:
 
     def release(self) -> set[str]:
         """Release the pages, and return the names under which they are."""
-        self._do("release_feedback")
+        self.do("release_feedback")
         return {path.stem for path in (self.folder / CLASS / "feedback").iterdir()}
 
     def page(self, student: str, secret: str | bytes | None = None) -> str:
@@ -130,6 +132,7 @@ def one_account(tmp_path) -> Hub:
     exchange_folder = tmp_path / "exchange"
     settings = (
         f"c.CourseDirectory.course_id = {CLASS!r}\nc.Exchange.root = {str(exchange_folder)!r}\n"
+        f"c.Exchange.cache = {str(tmp_path / 'cache')!r}\n"
     )
     config.write_text(f"{config.read_text()}\n{settings}")
     hub = Hub(course, exchange_folder, {})
@@ -416,6 +419,106 @@ def test_latest_is_collected_also_from_an_exchange_that_was_moved(one_account, m
     first, last = (one_account.put("news", hours_ago=h, text=str(h)) for h in (48, 24))
     changed(monkeypatch, {first: NOW, last: NOW - timedelta(minutes=1)})
     assert one_account.collect() == {"news": "24"}
+
+
+def test_time_recorded_by_the_exchange_outranks_timestamp_txt(one_account):
+    folder = one_account.put("news")
+    one_account.collect()
+    stamp = one_account.collected("news", "timestamp.txt")
+    assert timestamps.parse_time(stamp.read_text()) == one_account.read("news").time == NOW
+    stamp.unlink()
+    assert one_account.read("news").time == NOW
+    stamp.write_text("2000-01-01 00:00 UTC")
+    assert one_account.read("news").time == NOW
+    shutil.rmtree(folder)
+    assert one_account.read("news").time == datetime(2000, 1, 1)
+
+
+def test_record_of_the_collected_work_counts_among_several(one_account):
+    def hand_in(hours_ago, text, data="1,2"):
+        folder = one_account.put("news", hours_ago=hours_ago, text=text)
+        (folder / "data.csv").write_text(data)
+        return NOW - timedelta(hours=hours_ago)
+
+    first = hand_in(0.06, "first")
+    one_account.collect()
+    last = hand_in(0.04, "last")
+    assert one_account.read("news").time == first
+    one_account.collect()
+    assert one_account.read("news").time == last
+    one_account.collected("news", "timestamp.txt").write_text(str(first))
+    assert one_account.read("news").time == last
+    hand_in(0.02, "last")  # the same again
+    one_account.collect()
+    assert one_account.read("news").time == last
+    late = hand_in(0, "last", data="all the answers")
+    one_account.collect()
+    assert one_account.read("news").time == late
+    one_account.collected("news").write_text("mended by the instructor")
+    assert one_account.read("news").time == late
+
+
+def test_what_nbgrader_hands_in_is_collected_with_its_files(one_account, tmp_path, monkeypatch):
+    home = tmp_path / "home" / LESSON
+    for name in (NOTEBOOK, "data.csv", "in/more.csv", "helper.py", ".hidden"):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text("1,2")
+    (one_account.folder / CLASS / "outbound" / LESSON).mkdir(parents=True)
+    monkeypatch.chdir(home.parent)
+    one_account.do("submit")
+    student = pwd.getpwuid(os.geteuid()).pw_name
+    assert one_account.collect() == {student: "1,2"}
+    folder = one_account.course.submission(LESSON, student)
+    assert sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.*")) == [
+        *(NOTEBOOK, "data.csv", "in/more.csv", "submission_secret.txt", "timestamp.txt")
+    ]
+
+
+def test_links_are_not_followed(one_account, tmp_path):
+    folder = one_account.put("news")
+    secret = tmp_path / "secrets" / "solution.ipynb"
+    secret.parent.mkdir()
+    secret.write_text("secret")
+    (folder / NOTEBOOK).rename(folder / "renamed.ipynb")
+    (folder / NOTEBOOK).symlink_to(secret)
+    (folder / "folder").symlink_to(secret.parent)
+    os.link(secret, folder / "second.name")
+    one_account.collect()
+    collected = one_account.course.submission(LESSON, "news")
+    assert sorted(path.name for path in collected.rglob("*")) == [
+        *("renamed.ipynb", "submission_secret.txt", "timestamp.txt")
+    ]
+
+
+def test_collected_files_have_a_bound_together(one_account):
+    folder = one_account.put("news")
+    for name in "abcdef":
+        (folder / name).touch()
+        os.truncate(folder / name, limits.NOTEBOOK_BYTES)
+    one_account.collect()
+    collected = one_account.course.submission(LESSON, "news")
+    assert sorted(path.name for path in collected.iterdir())[:4] == [NOTEBOOK, *"abc"]
+    assert not (collected / "d").exists()
+
+
+def forged_time(path):
+    path.write_text("2000-01-01 00:00 UTC")
+
+
+def garbled_time(path):
+    path.write_text("soon")
+
+
+def time_behind_a_link(path):
+    path.symlink_to("nowhere")
+
+
+@pytest.mark.parametrize("forge", [forged_time, garbled_time, time_behind_a_link])
+def test_time_that_a_student_writes_is_not_collected(one_account, forge):
+    forge(one_account.put("news") / "timestamp.txt")
+    one_account.collect()
+    stamp = one_account.collected("news", "timestamp.txt").read_text()
+    assert timestamps.parse_time(stamp) == NOW
 
 
 def folder_in_place_of_the_time(folder):
