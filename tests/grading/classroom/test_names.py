@@ -76,11 +76,3 @@ def test_spaces_hyphens_capitals_and_width_do_not_matter(name, written):
 def test_a_proposed_id_keeps_the_marks_of_a_name():
     with pytest.raises(NotFound, match="add the line किरण_कुमार,किरण,कुमार,,7,"):
         roster("Bo|Li").find("किरण कुमार", "7")
-
-
-def test_number_of_one_and_name_of_another_are_nobodys():
-    students = (Student("ada", "Ada", "Lovelace", "", ("5",)), Student("bo", "Bo", "Li"))
-    both = Roster(students, "students.csv")
-    with pytest.raises(NotFound, match=r"has the LMS id 5 for ada and the name 'Bo Li' for bo"):
-        both.find("Bo Li", "5")
-    assert both.find("A. L.", "5").id == "ada"

@@ -354,14 +354,6 @@ def test_without_a_roster_each_sentence_has_the_line_that_adds_the_student(cours
     assert "add the line lovelaceada,,,,12345," in canvas.refused[0]
 
 
-def test_nothing_is_overwritten(course, export):
-    entry = "lovelaceada_12345_1_a.ipynb"
-    export((entry, "1"))
-    assert export((entry, "1")).collected == ["lovelaceada_12345: collected before for ada."]
-    assert "holds another notebook" in export((entry, "2")).refused[0]
-    assert submitted(course) == {f"ada/{LESSON}/{NOTEBOOK}": b"1"}
-
-
 def test_later_export_sets_aside_what_was_collected_before(course):
     path = course.root / "export.zip"
     for content in ("1", "2", "2", "3"):
