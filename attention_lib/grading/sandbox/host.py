@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import shutil
 import socket
@@ -120,10 +121,10 @@ class Sandbox:
         """Return whether the server is running."""
         return self._process.poll() is None
 
-    def open(self, files: Mapping[str, bytes], deadline: float | None = None) -> Session:
+    def open(self, files: Mapping[str, bytes], deadline: float = math.inf) -> Session:
         """Start a submission: a new process, with the student's files in its folder.
 
-        It ends at the deadline on the monotonic clock, by default SUBMISSION_WALL_SECONDS from now.
+        It ends at the deadline on the monotonic clock.
 
         Raises
         ------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
+import math
 import time
 from collections.abc import Mapping
 from typing import Any, NoReturn, Protocol
@@ -46,9 +47,11 @@ class Session:
         channel: Channel,
         supervisor: Supervisor,
         files: Mapping[str, bytes],
-        deadline: float | None = None,
+        deadline: float = math.inf,
     ) -> None:
         """Wait until the process is ready, and send it the student's files.
+
+        It ends at the deadline on the monotonic clock.
 
         Raises
         ------
@@ -57,8 +60,7 @@ class Session:
         """
         self._channel = channel
         self._supervisor = supervisor
-        default = time.monotonic() + limits.SUBMISSION_WALL_SECONDS
-        self._deadline = default if deadline is None else deadline
+        self._deadline = deadline
         self.ended = ""  # the reason, once the process has ended
         self.waited = False  # whether anything was lost to a limit of wall-clock time
         self.overdue = False  # whether such a limit stopped anything

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 import signal
@@ -36,7 +37,7 @@ class Unprotected:
         """Return True: there is no server that could end."""
         return True
 
-    def open(self, files: Mapping[str, bytes], deadline: float | None = None) -> Session:
+    def open(self, files: Mapping[str, bytes], deadline: float = math.inf) -> Session:
         """Start a submission: a new process, with the student's files in a folder of its own."""
         folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         library, work = Path(folder.name) / "library", Path(folder.name) / "work"
