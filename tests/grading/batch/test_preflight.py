@@ -1,6 +1,7 @@
 """Before a batch the model answers run through the same sandbox: full points, or nobody is graded."""
 
 import re
+from dataclasses import replace
 
 import nbformat
 import pytest
@@ -11,7 +12,7 @@ from attention_lib.grading.batch.preflight import lost_points
 from attention_lib.grading.classroom.course import CourseError
 from attention_lib.grading.classroom.journal import Journal
 from attention_lib.grading.grade import grade, main
-from attention_lib.grading.judge.execution import put_into
+from attention_lib.grading.judge.execution import put_into, run_notebook
 from attention_lib.grading.judge.task import Ran
 from tests.grading.sample_class import LESSONS, Classroom, cell_of, make_lean_course, quietly
 
@@ -73,6 +74,20 @@ def test_check_of_an_exercise_that_was_removed_gives_no_points_and_stops_the_bat
     assert lost.startswith("gone: the library has no such exercise any more")
     put_into(notebook, Ran())
     assert determine_grade(check) == (0, 1)
+
+
+def test_model_answers_that_lost_points_to_time_are_run_once_more(room, monkeypatch):
+    runs = []
+
+    def run(task):
+        runs.append(task)
+        late = len(runs) == 1
+        ran = run_notebook(task)
+        return replace(ran, outputs={} if late else ran.outputs, waited=late)
+
+    monkeypatch.setattr("attention_lib.grading.batch.preflight.run_notebook", run)
+    _, (result,) = quietly(grade, room.course, LESSON)
+    assert (len(runs), result.points) == (2, room.most)
 
 
 def test_nothing_is_run_where_nothing_is_due(room, monkeypatch):
