@@ -1,12 +1,11 @@
 """Run inside the sandbox as the fork server, or without a sandbox as one submission's process.
 
-Usage: ``serve DESCRIPTOR SETTINGS``, with the descriptor of a socket, or ``connect PORT``.
+Usage: ``serve DESCRIPTOR SETTINGS`` or ``converse DESCRIPTOR``, with the descriptor of a socket.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import socket
 import sys
 
@@ -14,16 +13,15 @@ from attention_lib.grading.inside.conversation import converse
 from attention_lib.grading.inside.fork_server import serve
 from attention_lib.grading.inside.settings import Settings
 from attention_lib.grading.inside.shell import make_shell
-from attention_lib.grading.inside.wire import CONNECTION_TOKEN, Channel
+from attention_lib.grading.inside.wire import Channel
 
 
 def main(command: str, number: str, settings: str = "") -> None:
-    """Serve in a sandbox; or, without one, connect to the grader for one submission."""
+    """Serve in a sandbox; or, without one, talk to the grader about one submission."""
+    connection = socket.socket(fileno=int(number))
     if command == "serve":
-        serve(socket.socket(fileno=int(number)), Settings(**json.loads(settings)))
+        serve(connection, Settings(**json.loads(settings)))
     else:
-        connection = socket.create_connection(("127.0.0.1", int(number)))
-        connection.sendall(os.environ.pop(CONNECTION_TOKEN).encode())
         converse(Channel(connection), make_shell())
 
 

@@ -31,8 +31,6 @@ from attention_lib.grading import limits
 INTERRUPT = b"i"
 CPU_SECONDS = b"c"
 SECONDS = struct.Struct("d")
-# The environment variable with the token that authenticates a process without a sandbox.
-CONNECTION_TOKEN = "ATTENTION_LIB_CONNECTION_TOKEN"
 LENGTH = struct.Struct(">I")
 # The allow-list of dtypes in both byte orders, by `dtype.str`.
 NUMBERS = {
