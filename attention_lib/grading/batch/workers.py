@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pebble import ProcessExpired, ProcessPool
 
 if TYPE_CHECKING:
-    from multiprocessing.context import ForkServerContext, SpawnContext
+    from multiprocessing.context import ForkServerContext
 
 PRELOADED = ("attention_lib.grading.batch.batch", "attention_lib.grading.pages.feedback")
 CALLS_PER_WORKER = 2  # one running, and one queued so that the worker need not wait
@@ -50,7 +50,7 @@ class Reply:
 
 def cores() -> int:
     """Return the number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
+    if hasattr(os, "sched_getaffinity"):  # not on macOS
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
@@ -156,8 +156,7 @@ def _call_in_this_process(call: Call) -> Future:
 
 def preload() -> None:
     """Start the fork server in the background; it imports what workers need."""
-    if _context().get_start_method() == "forkserver":
-        threading.Thread(target=_start_server, daemon=True).start()
+    threading.Thread(target=_start_server, daemon=True).start()
 
 
 def _start_server() -> None:
@@ -166,13 +165,8 @@ def _start_server() -> None:
         _context().Process().start()
 
 
-def _context() -> ForkServerContext | SpawnContext:
-    """Return the start method: fork workers from a server that has imported and done nothing else.
-
-    On Windows, where there is no fork server, each worker imports for itself.
-    """
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
+def _context() -> ForkServerContext:
+    """Return the start method: fork workers from a server that has imported and done nothing else."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__, *PRELOADED])
     return context
@@ -181,9 +175,6 @@ def _context() -> ForkServerContext | SpawnContext:
 @contextlib.contextmanager
 def sigint_blocked() -> Iterator[None]:
     """Block SIGINT while threads and processes are started: they inherit the signal mask."""
-    if not hasattr(signal, "pthread_sigmask"):  # on Windows
-        yield
-        return
     resource_tracker.ensure_running()  # starting it later would unblock SIGINT
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -198,8 +189,7 @@ def set_up_worker() -> None:
     # Ctrl-C is for the parent process. An ignored or blocked signal would be inherited by programs
     # that a worker starts, which must receive Ctrl-C. A handler that does nothing is not inherited.
     signal.signal(signal.SIGINT, lambda *_: None)
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=_exit_with_parent, daemon=True).start()
 
 

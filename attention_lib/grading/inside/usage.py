@@ -12,9 +12,9 @@ from pathlib import Path
 from attention_lib.grading import limits
 
 POLL_SECONDS = 0.1  # the interval between measurements
-TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 PROCESSORS = os.cpu_count() or 1
-PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-# Whether names can be looked up relative to an open folder (not on Windows).
-HAS_DIR_FD = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
-_OPEN_FLAGS = sum(  # those that this system has
-    getattr(os, name, 0)
-    for name in ("O_RDONLY", "O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY")
-)
-_NAME_SURROGATE = 0x20000000  # bit in the reparse tag of a Windows junction, link or mount
+_OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class NotTaken(Exception):
@@ -42,13 +36,7 @@ class Folder:
     """An open folder."""
 
     path: Path
-    descriptor: int | None = None  # None where the system has no dir_fd
-
-    def at(self, name: str) -> tuple[str | Path, dict[str, int]]:
-        """Return the arguments with which functions of `os` look up a name in the folder."""
-        if self.descriptor is None:
-            return self.path / name, {}
-        return name, {"dir_fd": self.descriptor}
+    descriptor: int = -1  # of one that could not be opened
 
 
 @contextlib.contextmanager
@@ -56,29 +44,18 @@ def opened(path: Path, below: Path) -> Iterator[Folder]:
     """Open a folder below another one; no part of its path after `below` may be a link."""
     with contextlib.ExitStack() as stack:
         with _errors_as_reasons():
-            descriptor = os.open(below, os.O_RDONLY | os.O_DIRECTORY) if HAS_DIR_FD else None
-            folder = stack.enter_context(_closing(Folder(below, descriptor)))
+            folder = Folder(below, os.open(below, os.O_RDONLY | os.O_DIRECTORY))
+            stack.callback(os.close, folder.descriptor)
             for part in path.relative_to(below).parts:
-                folder = stack.enter_context(_closing(_step_into(folder, part)))
+                folder = _step_into(folder, part)
+                stack.callback(os.close, folder.descriptor)
         yield folder
-
-
-@contextlib.contextmanager
-def _closing(folder: Folder) -> Iterator[Folder]:
-    try:
-        yield folder
-    finally:
-        if folder.descriptor is not None:
-            os.close(folder.descriptor)
 
 
 def _step_into(folder: Folder, name: str) -> Folder:
     if not is_folder(folder, name):
         raise NotTaken("no folder")
-    if folder.descriptor is None:
-        return Folder(folder.path / name)
-    name_or_path, options = folder.at(name)
-    descriptor = os.open(name_or_path, _OPEN_FLAGS | os.O_DIRECTORY, **options)
+    descriptor = os.open(name, _OPEN_FLAGS | os.O_DIRECTORY, dir_fd=folder.descriptor)
     return Folder(folder.path / name, descriptor)
 
 
@@ -89,10 +66,7 @@ def same_name(name: str) -> str:
 
 def names(folder: Folder, most: int) -> list[str]:
     """Return at most `most` names of files and folders in a folder, sorted."""
-    with (
-        _errors_as_reasons(),
-        os.scandir(folder.path if folder.descriptor is None else folder.descriptor) as entries,
-    ):
+    with _errors_as_reasons(), os.scandir(folder.descriptor) as entries:
         return sorted(entry.name for entry in itertools.islice(entries, most))
 
 
@@ -179,10 +153,9 @@ def read_file(folder: Folder, name: str, most: int) -> bytes:
     too_large = TooLarge(f"larger than {most / 1_000_000:g} MB")
     if found.st_size > most:
         raise too_large
-    name_or_path, options = folder.at(name)
     with (
         _errors_as_reasons(),
-        os.fdopen(os.open(name_or_path, _OPEN_FLAGS, **options), "rb") as file,
+        os.fdopen(os.open(name, _OPEN_FLAGS, dir_fd=folder.descriptor), "rb") as file,
     ):
         if not os.path.samestat(found, os.fstat(file.fileno())):
             raise NotTaken("something that changed while it was read")
@@ -194,11 +167,9 @@ def read_file(folder: Folder, name: str, most: int) -> bytes:
 
 def status(folder: Folder, name: str) -> os.stat_result:
     """Return the `os.stat` result of a file or folder; raise NotTaken for a link."""
-    name_or_path, options = folder.at(name)
     with _errors_as_reasons():
-        found = os.stat(name_or_path, follow_symlinks=False, **options)
-    is_surrogate = getattr(found, "st_reparse_tag", 0) & _NAME_SURROGATE
-    if stat.S_ISLNK(found.st_mode) or is_surrogate:
+        found = os.stat(name, follow_symlinks=False, dir_fd=folder.descriptor)
+    if stat.S_ISLNK(found.st_mode):
         raise NotTaken("a link")
     return found
 

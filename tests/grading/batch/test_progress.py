@@ -53,7 +53,6 @@ def test_those_waited_for_longest_are_named(now):
     assert "waiting" not in str(progress)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="there are no pseudo-terminals here")
 def test_terminal_shows_one_line_that_is_rewritten(now):
     screen, terminal = os.openpty()
     with os.fdopen(terminal, "w") as out, os.fdopen(screen, "rb", buffering=0) as shown:

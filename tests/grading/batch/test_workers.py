@@ -166,7 +166,6 @@ def test_workers_end_with_a_process_that_was_killed(tmp_path):
     wait_until(lambda: not any(map(is_running, pids)))
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals go to a group of processes on POSIX")
 def test_control_c_reaches_only_the_process_that_gave_the_work(tmp_path):
     then = (
         "signal.signal(signal.SIGINT, lambda *_: None); os.killpg(0, signal.SIGINT); "
@@ -188,7 +187,6 @@ def exit_with_blocked_signals():
     sys.exit(len(blocked_signals()))
 
 
-@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="no signal can be blocked here")
 def test_worker_starts_with_sigint_blocked():
     forkserver._forkserver._stop()  # which another test may have started in another way
     resource_tracker._resource_tracker._stop()  # whose start unblocks SIGINT
