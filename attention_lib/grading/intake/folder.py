@@ -16,7 +16,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-_OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_OPEN_FLAGS = sum(  # those that this system has
+    getattr(os, name, 0)
+    for name in ("O_RDONLY", "O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC")
+)
 
 
 class NotTaken(Exception):
@@ -42,6 +45,8 @@ class Folder:
 @contextlib.contextmanager
 def opened(path: Path, below: Path) -> Iterator[Folder]:
     """Open a folder below another one; no part of its path after `below` may be a link."""
+    if os.open not in os.supports_dir_fd:
+        raise NotTaken("on Windows, where no hand-in is read: use Linux, macOS or WSL")
     with contextlib.ExitStack() as stack:
         with _errors_as_reasons():
             folder = Folder(below, os.open(below, os.O_RDONLY | os.O_DIRECTORY))

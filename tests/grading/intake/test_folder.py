@@ -130,6 +130,12 @@ def test_newest_change_is_that_of_an_inode_and_follows_no_link(untrusted, tmp_pa
     assert newest_change(top, tmp_path, 10, 5) == top.stat().st_ctime
 
 
+def test_system_without_lookups_in_an_open_folder_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "supports_dir_fd", set())
+    with pytest.raises(NotTaken, match="use Linux, macOS or WSL"), opened(tmp_path, tmp_path):
+        pass
+
+
 @pytest.mark.parametrize("part", ["student", "lesson"])
 @pytest.mark.usefixtures("untrusted")
 def test_link_in_the_path_is_refused(tmp_path, part):
