@@ -11,7 +11,14 @@ from nbgrader.converters import Autograde
 
 from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.grade import main
-from tests.grading.sample_class import LESSONS, Classroom, cell_of, make_lean_course
+from tests.grading.sample_class import (
+    LESSONS,
+    Classroom,
+    cell_of,
+    make_course,
+    make_lean_course,
+    quietly,
+)
 
 LESSON = LESSONS[0]
 pytestmark = [pytest.mark.sandbox, pytest.mark.batch, pytest.mark.xdist_group("nbgrader_commands")]
@@ -116,6 +123,15 @@ def test_grading_releases_first_where_nobody_has(room, tmp_path, command):
     python(course, "-m", *command)
     with course.gradebook() as gradebook:
         assert gradebook.find_submission(LESSON, "cy").score == room.most[name]
+
+
+def test_nbgrader_says_why_it_cannot_grade_a_lesson(tmp_path):
+    course = make_course(tmp_path, LESSON)
+    course.submission("99_x", "ada").mkdir(parents=True)
+    (course.submission("99_x", "ada") / "99_x.ipynb").write_text("{}")
+    outcome = quietly(course.nbgrader().autograde, "99_x", "ada")
+    assert not outcome["success"]
+    assert "There is no lesson '99_x'." in outcome["log"]
 
 
 def test_the_gradebook_can_be_upgraded(room):

@@ -256,6 +256,7 @@ def _grade_in_place_of(autograde: Autograde) -> None:
     try:
         release_once(Course(Path(course.root)), course.assignment_id)
     except CourseError as refusal:
+        autograde.log.error("%s", refusal)
         raise NbGraderException(str(refusal)) from None
     with Gradebook(course.db_url, course.course_id or UNNAMED) as gradebook:
         own = AutogradeSubmissions(gradebook, coursedir=course, parent=autograde.parent)
