@@ -19,6 +19,7 @@ from attention_lib.grading import limits
 from attention_lib.grading.classroom.course import LATE_MARK, Course
 from attention_lib.grading.classroom.gradebook import reopened
 from attention_lib.grading.intake.submission import note_on_all, problem_of
+from attention_lib.grading.judge.checking import verdict_of
 from attention_lib.grading.lesson.markdown import title_of
 from attention_lib.grading.terminal import first_few, printable, shown_name
 
@@ -229,8 +230,7 @@ def _check_message(cell: NotebookNode) -> str:
     if cell.cell_type != "code" or cell.metadata.nbgrader.get("solution"):
         return ""
     for output in cell.outputs:
-        verdict = output.get("metadata", {}).get("attention_lib")
-        if verdict:
+        if verdict := verdict_of(output):
             if verdict["outcome"] == "right":
                 ours = " and ".join(verdict.get("ours", ()))
                 return f"Right, with ours in place of your {ours}." if ours else "Right."

@@ -19,6 +19,7 @@ from nbformat.v4 import new_markdown_cell, new_output
 from traitlets import Bool, default
 
 from attention_lib.grading import limits
+from attention_lib.grading.judge.checking import verdict_of
 from attention_lib.grading.pages import page_template
 from attention_lib.grading.resource_limits import TooSlow, cpu_limit, memory_limit
 
@@ -116,8 +117,8 @@ def _empty_outputs_with_verdicts(cell: NotebookNode) -> list[NotebookNode]:
     """Return what a check decided, as outputs that show nothing."""
     if not cell.metadata.nbgrader.get("grade") or cell.metadata.nbgrader.get("solution"):
         return []
-    metadata = [output.get("metadata", {}) for output in cell.outputs]
-    nothing = {"text/plain": ""}
     return [
-        new_output("display_data", nothing, metadata=m) for m in metadata if "attention_lib" in m
+        new_output("display_data", {"text/plain": ""}, metadata=output.metadata)
+        for output in cell.outputs
+        if verdict_of(output)
     ]

@@ -14,6 +14,7 @@ from attention_lib.grading.classroom.course import LATE_MARK, Course, CourseErro
 from attention_lib.grading.classroom.gradebook import Standing, read_standings
 from attention_lib.grading.classroom.roster import class_list
 from attention_lib.grading.judge.checking import NOT_CHECKED as NO_VERDICT
+from attention_lib.grading.judge.checking import verdict_of
 from attention_lib.grading.lesson.markdown import title_of
 from attention_lib.grading.terminal import printable
 
@@ -188,8 +189,7 @@ def _findings_of_student(course: Course, lesson: str, student: str) -> dict[str,
 
 def _finding_from_outputs(outputs: list[dict[str, Any]]) -> Finding:
     for output in outputs:
-        verdict = output.get("metadata", {}).get("attention_lib")
-        if verdict:
+        if verdict := verdict_of(output):
             where = f", at: {verdict['failed']}" if verdict.get("failed") else ""
             sentence = printable(f"{verdict.get('sentence', '')}{where}")
             kind, awaits = str(verdict.get("kind", "")), str(verdict.get("awaits", ""))

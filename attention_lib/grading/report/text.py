@@ -8,7 +8,6 @@ import textwrap
 from attention_lib.grading.report.findings import NOT_CHECKED, ClassReport, Finding
 from attention_lib.grading.terminal import printable, shown_name
 
-OUTCOMES = ("right", "wrong", "error", "unattempted", NOT_CHECKED)  # in this order everywhere
 WORDS = {"error": "stopped by an error", "unattempted": "not attempted"}  # for outcomes
 MEANINGS = {
     "right": "every number is right",
@@ -17,6 +16,7 @@ MEANINGS = {
     "unattempted": "the answer is as it was given out, or calls one that is",
     NOT_CHECKED: "the check came to no verdict",
 }
+NOT_RIGHT = tuple(MEANINGS)[1:]
 SIGNS = (
     "In the table of points, ? waits to be marked by hand, - is not handed in or not graded, "
     "0 is wrong or not attempted. Behind a mark, ? asks to look at it again."
@@ -46,7 +46,7 @@ def as_text(report: ClassReport) -> str:
 def _legend(report: ClassReport) -> list[str]:
     """Return a legend of the outcomes that occur in the report."""
     found = {outcome for exercise in report.worth for outcome in report.outcomes(exercise)}
-    words = [f"{WORDS.get(one, one)}: {MEANINGS[one]}" for one in OUTCOMES[1:] if one in found]
+    words = [f"{WORDS.get(one, one)}: {MEANINGS[one]}" for one in NOT_RIGHT if one in found]
     return ["", f"({'; '.join(words)})"] if words else []
 
 
@@ -71,7 +71,7 @@ def counts(report: ClassReport, exercise: str) -> str:
     words = [f"{outcomes['right']} right"]
     words += [
         f"{count} {WORDS.get(outcome, outcome)}"
-        for outcome in OUTCOMES[1:]
+        for outcome in NOT_RIGHT
         if (count := outcomes[outcome])
     ]
     return ", ".join(words)
