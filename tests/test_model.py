@@ -147,11 +147,16 @@ class TestOpened:
 
         matplotlib.use("agg")
         names = {}
+        stored = json.loads(helper.STORED.read_text("utf-8"))
+        timed = {name: stored[name] for name in ("milliseconds a word", "time of several words")}
+        computed = helper.results
+        monkeypatch.setattr(
+            helper, "results", lambda name, compute: timed.get(name) or computed(name, compute)
+        )
         for cell in cells_of("09_model"):
             exec(compile(cell, "<lesson>", "exec"), names)
-        stored = json.loads(helper.STORED.read_text("utf-8"))
-        assert set(stored) == set(helper.recorded)
-        for name in set(stored) - {"milliseconds a word", "time of several words"}:
+        assert set(stored) == {*helper.recorded, *timed}
+        for name in set(stored) - timed.keys():
             assert_close(json.loads(helper.recorded[name]), stored[name], name)
 
 

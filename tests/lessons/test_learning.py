@@ -12,7 +12,6 @@ from attention_lib import (
     embed,
     induction_score,
     next_word_loss,
-    numerical_gradient,
 )
 
 SHAPES = ((4, 5), (4, 5), (4, 6), (6, 4))  # of w_q, w_k, w_v and w_o
@@ -54,21 +53,6 @@ def test_later_places_do_not_change_earlier_ones(rng):
     before = attention_layer(x, *matrices)
     x[:, -1] += 100.0
     np.testing.assert_array_equal(attention_layer(x, *matrices)[:, :-1], before[:, :-1])
-
-
-@pytest.mark.parametrize("number", range(5))
-@pytest.mark.parametrize("leading", [(), (2, 2)])
-def test_attention_layer_backward_agrees_with_central_differences(rng, leading, number):
-    arguments = draw_layer(rng, leading)
-    grad_output = rng.normal(size=arguments[0].shape)
-
-    def loss(moved):
-        changed = [*arguments[:number], moved, *arguments[number + 1 :]]
-        return np.sum(attention_layer(*changed) * grad_output)
-
-    gradient = attention_layer_backward(*arguments, grad_output)[number]
-    measured = numerical_gradient(loss, arguments[number], eps=1e-5)
-    np.testing.assert_allclose(gradient, measured, atol=1e-8)
 
 
 def test_attention_layer_backward_agrees_with_torch(rng):
