@@ -51,15 +51,7 @@ def make_room(tmp_path_factory) -> Classroom:
     for make in (student_is_a_link, notebook_is_a_pipe):
         make(room)
         room.deserved[make.__name__] = room.nothing
-    for make in (
-        misnamed,
-        deep,
-        crowded,
-        brings_files,
-        time_is_a_pipe,
-        time_is_garbage,
-        forges_the_time,
-    ):
+    for make in (deep, brings_files, time_is_a_pipe, time_is_garbage, forges_the_time):
         make(room)
         room.deserved[make.__name__] = room.most
     (exchange / CLASS / "inbound" / record("forges_the_time", "2026-03-02 12:00:00")).mkdir(
@@ -87,30 +79,10 @@ def notebook_is_a_pipe(room):
     os.mkfifo(folder_of(room, "notebook_is_a_pipe") / NOTEBOOK)
 
 
-def misnamed(room):
-    room.hand_in("misnamed", room.key())
-    notebook = folder_of(room, "misnamed") / NOTEBOOK
-    notebook.rename(notebook.with_name("Untitled.ipynb"))
-
-
 def deep(room):
     """Metadata that can be read, and are too deep for whatever copies them step by step."""
     text = json.dumps({**room.key(), "metadata": "deep"})
     room.hand_in("deep", text.replace('"deep"', '{"a":' * 450 + "1" + "}" * 450))
-
-
-def crowded(room):
-    """Links, pipes, modules, notebooks, and more folders than can be searched one by one."""
-    room.hand_in("crowded", room.key(), modules=("numpy", "attention_lib"))
-    folder = folder_of(room, "crowded")
-    (folder / "passwd").symlink_to("/etc/passwd")
-    (folder / "everything").symlink_to("/")
-    os.link(room.course.source(LESSON), folder / "solution.txt")
-    os.mkfifo(folder / "pipe")
-    os.mkfifo(folder / "pipe.ipynb")
-    (folder / "line\nbreak.ipynb").write_text("")
-    for i in range(4000):
-        (folder / f"{i}").mkdir()
 
 
 def brings_files(room):
@@ -173,8 +145,6 @@ def test_time_that_formgrader_cannot_read_is_noted(room):
 @pytest.mark.parametrize(
     ("student", "told"),
     [
-        ("misnamed", "<code>Untitled.ipynb</code>, the only notebook there, is taken"),
-        ("crowded", "beyond 2,000 files and folders"),
         ("brings_files", "Left out as a link: <code>passwd</code>."),
         ("time_is_a_pipe", "timestamp.txt is something other than a file, and was not used."),
         ("time_is_garbage", "timestamp.txt does not say a time, and was not used."),
