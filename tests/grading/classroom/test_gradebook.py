@@ -59,16 +59,6 @@ def test_gradebook_can_be_read_during_a_write(tmp_path):
     assert points_in(path) == [1, 2]
 
 
-def test_only_the_last_backups_are_kept(tmp_path):
-    path = tmp_path / "gradebook.db"
-    with_table(path).close()
-    (tmp_path / "copies").mkdir()
-    other = tmp_path / "copies" / "by_hand.db"
-    other.write_text("")
-    made = [prepare_to_write(f"sqlite:///{path}", tmp_path / "copies") for _ in range(limits.BACKUPS + 2)]
-    assert sorted((tmp_path / "copies").iterdir()) == [other, *made[2:]]
-
-
 class Clock(datetime):
     """A clock that is set by hand."""
 

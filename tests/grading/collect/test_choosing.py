@@ -13,6 +13,7 @@ from tests.grading.sample_class import LESSONS, make_course
 
 LESSON, OTHER = LESSONS[:2]
 MOODLE = "Ada Lovelace_801_assignsubmission_file_"
+CANVAS = "lovelaceada_5_902_", "lovelaceada_5_901_"
 STUB = "def softmax(scores): ..."
 
 
@@ -101,21 +102,12 @@ def test_newer_notebook_with_answers_counts_on_moodle(course, export, newer, old
     ],
     ids=["blank", "named", "damaged", "foreign", "empty"],
 )
-def test_answers_count_before_a_newer_notebook_without_them(course, export, worse, why):
-    result = export((f"{MOODLE}/{LESSON}.ipynb", worse, 9), (f"{MOODLE}/{LESSON}-1.ipynb", ONE, 8))
+@pytest.mark.parametrize("prefixes", [(f"{MOODLE}/",) * 2, CANVAS], ids=["Moodle", "Canvas"])
+def test_answers_count_before_a_newer_notebook_without_them(course, export, worse, why, prefixes):
+    newer, older = prefixes
+    result = export((f"{newer}{LESSON}.ipynb", worse, 9), (f"{older}{LESSON}-1.ipynb", ONE, 8))
     assert taken(course) == ONE
     assert f"{LESSON}-1.ipynb is taken, since {LESSON}.ipynb {why}" in result.collected[0]
-
-
-@pytest.mark.parametrize(
-    "worse", [BLANK, NAMED, DAMAGED, FOREIGN], ids=["blank", "named", "damaged", "foreign"]
-)
-def test_answers_count_before_a_newer_notebook_without_them_on_canvas(course, export, worse):
-    result = export(
-        (f"lovelaceada_5_901_{LESSON}-1.ipynb", ONE), (f"lovelaceada_5_902_{LESSON}-2.ipynb", worse)
-    )
-    assert taken(course) == ONE
-    assert f"{LESSON}-1.ipynb is taken, since {LESSON}-2.ipynb " in result.collected[0]
 
 
 @pytest.mark.parametrize("late", [0, 1])
