@@ -35,15 +35,10 @@ UNSURE = ("first_name", "last_name", "student", "email", "login")  # columns of 
 
 
 class NotFound(Exception):
-    """A name fits no student, or several. The text ends a sentence, and says what to do."""
+    """A name fits no student, or several. The text ends a sentence, and says what to do.
 
-    has_line = True  # whether the text ends with a line to paste into the roster
-
-
-class Contradiction(NotFound):
-    """The LMS id is one student's, and the name another's."""
-
-    has_line = False
+    It may end with a line to paste into the roster.
+    """
 
 
 @dataclass(frozen=True)
@@ -129,7 +124,11 @@ class Roster:
         for student in self.students:
             if lms_id and lms_id in student.lms_user_ids:
                 if named and student not in named:
-                    raise Contradiction(self._contradiction_text(name, lms_id, student, named))
+                    ids = " or ".join(one.id for one in named)
+                    raise NotFound(
+                        f"{self.file} has the LMS id {lms_id} for {student.id} and the name "
+                        f"{name!r} for {ids}: correct the line of one of them"
+                    )
                 return student
         if len(named) == 1 and not (lasting and named[0].lms_user_ids):
             return named[0]
@@ -155,15 +154,6 @@ class Roster:
         by_key = {"".join(key): one for one in self.students for key in one.keys[-1]}
         near = difflib.get_close_matches(letters(FORMS[-1](name)), by_key, n=3, cutoff=0.75)
         return list(dict.fromkeys(by_key[key] for key in near))
-
-    def _contradiction_text(
-        self, name: str, lms_id: str, student: Student, named: list[Student]
-    ) -> str:
-        ids = " or ".join(one.id for one in named)
-        return (
-            f"{self.file} has the LMS id {lms_id} for {student.id} and the name {name!r} for {ids}: "
-            f"correct the line of one of them"
-        )
 
     def _who_is_it(
         self, name: str, lms_id: str, candidates: list[Student], may_be_team: bool

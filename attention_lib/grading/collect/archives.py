@@ -33,8 +33,7 @@ class TooMuch(NotCollected):
 
 def not_collected(name: str, why: str | Exception) -> str:
     """Return the sentence about a hand-in or a file that is not collected."""
-    has_line = isinstance(why, NotFound) and why.has_line  # to copy, so without a full stop
-    end = "" if has_line else "."
+    end = "" if isinstance(why, NotFound) else "."  # it may end with a line to copy
     return f"{name}: not collected, since {why}{end}"
 
 
