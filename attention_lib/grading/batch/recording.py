@@ -17,8 +17,7 @@ from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.classroom.gradebook import Standing, read_standings
 from attention_lib.grading.classroom.journal import Journal
 from attention_lib.grading.classroom.marks import read_answers, settle, still_settled
-from attention_lib.grading.intake.cells import too_many_characters
-from attention_lib.grading.intake.submission import AS_GIVEN_OUT, OTHER_NOTEBOOKS, Prepared
+from attention_lib.grading.intake.submission import AS_GIVEN_OUT, Prepared
 from attention_lib.grading.judge.checking import verdict_of
 from attention_lib.grading.judge.execution import TIMEOUT
 from attention_lib.grading.judge.task import Ran
@@ -160,13 +159,7 @@ def note_for_instructor(prepared: Prepared, ran: Ran) -> str:
             remarks.append(f"{verdict['exercise']} right with ours in place of {ours}")
         if verdict.get("below"):
             remarks.append(f"{verdict['exercise']} right as defined again below its check")
-    left = [
-        note.rstrip(".")
-        for note in prepared.notes
-        if note.startswith(OTHER_NOTEBOOKS)
-        or too_many_characters() in note
-        or note in prepared.told
-    ]
+    left = [note.rstrip(".") for note in prepared.told]
     return "; ".join(ran.stops[:1] + left + remarks + time)
 
 

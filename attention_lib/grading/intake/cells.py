@@ -143,12 +143,6 @@ def lessons_of(cells: Sequence[Cell]) -> Counter[str]:
     return Counter(EXERCISES[name].lesson for name in names & EXERCISES.keys())
 
 
-def too_many_characters() -> str:
-    """Return the limits on a cell as text; a note that contains it is about a cell that was left out."""
-    code, text = limits.CODE_CELL_CHARACTERS, limits.MARKDOWN_CELL_CHARACTERS
-    return f"more than {code:,} characters of code or {text:,} of text"
-
-
 def grade_id(cell: NotebookNode) -> str | None:
     return cell.metadata.get("nbgrader", {}).get("grade_id")
 

@@ -24,7 +24,6 @@ from attention_lib.grading.intake.cells import (
     normalized,
     normalized_released,
     read_cells,
-    too_many_characters,
 )
 from attention_lib.grading.intake.elsewhere import find_elsewhere
 from attention_lib.grading.intake.words import with_comments_shown
@@ -76,6 +75,7 @@ def rebuild(released: NotebookNode, submitted: Mapping[str, Any], lesson: str = 
         known = f"; it is the notebook of {others[0]}" if others else ""
         raise ForeignNotebook(f"it has none of this lesson's answer cells{known}")
     changes = _corrections(released.cells, cells, copies, chosen, elsewhere.exercises)
+    told = _too_long(released.cells, cells, chosen) + elsewhere.sentences
     notebook = from_dict({**released, "cells": []})
     count = 0
     for index in range(BEFORE_FIRST, len(released.cells)):
@@ -87,7 +87,7 @@ def rebuild(released: NotebookNode, submitted: Mapping[str, Any], lesson: str = 
             count += 1
             origin = "earlier-" if cell.is_earlier else ADDED
             notebook.cells.append(_plain_cell(cell, f"{origin}{count}"))
-    return Rebuilt(notebook, changes + left_out + elsewhere.sentences, elsewhere.sentences)
+    return Rebuilt(notebook, changes + left_out + told, told)
 
 
 def is_blank(released: NotebookNode, submitted: Mapping[str, Any], lesson: str = "") -> bool:
@@ -238,18 +238,17 @@ def _own_cells(
 ) -> tuple[dict[int, list[Cell]], list[str]]:
     """Group the student's own cells by the index of the released cell above them.
 
-    Also return sentences about what was left out because of a limit.
+    Also return a sentence about those left out because they are too many.
     """
     used = {cell.position for cell in chosen.values()}
     added: dict[int, list[Cell]] = defaultdict(list)
-    above, count, characters, too_many, too_long = BEFORE_FIRST, 0, 0, 0, 0
+    above, count, characters, too_many = BEFORE_FIRST, 0, 0, 0
     for cell in cells:
         index = cell.released_index
         if index is not None and cell.position in used:
             above = index
             if is_answer(released[index]):
                 continue
-        too_long += cell.too_long
         if not cell.text.strip() or (index is not None and cell.is_unchanged(released[index])):
             continue
         if cell.is_earlier and cell.kind == "markdown":
@@ -259,15 +258,26 @@ def _own_cells(
             continue
         added[above].append(cell)
         count, characters = count + 1, characters + len(cell.text)
-    left_out = []
-    if too_long:
-        left_out.append(f"Cells of {too_many_characters()} ({too_long}) were left out.")
-    if too_many:
-        left_out.append(
-            f"Of cells of your own, {limits.ADDED_CELLS} with {limits.ADDED_CHARACTERS:,} "
-            f"characters are taken at most; {too_many} were left out."
-        )
-    return added, left_out
+    left_out = (
+        f"Of cells of your own, {limits.ADDED_CELLS} with {limits.ADDED_CHARACTERS:,} "
+        f"characters are taken at most; {too_many} were left out."
+    )
+    return added, [left_out] if too_many else []
+
+
+def _too_long(
+    released: list[NotebookNode], cells: list[Cell], chosen: Mapping[int, Cell]
+) -> list[str]:
+    """Return sentences about cells that were left out because of their length."""
+    code, text = limits.CODE_CELL_CHARACTERS, limits.MARKDOWN_CELL_CHARACTERS
+    most = f"more than {code:,} characters of code or {text:,} of text"
+    answers = [i for i, cell in chosen.items() if cell.too_long and is_answer(released[i])]
+    sentences = [
+        f"The answer cell of {exercise_of(released[i])} held {most}; what it held was not taken."
+        for i in answers
+    ]
+    others = sum(cell.too_long for cell in cells) - len(answers)
+    return sentences + [f"Cells of {most} ({others}) were left out."] * bool(others)
 
 
 def _corrections_of_cell(
@@ -278,8 +288,6 @@ def _corrections_of_cell(
     if chosen is None:
         return [f"{what} was missing and was put back."]
     remarks = []
-    if chosen.too_long:
-        remarks.append(f"{what} held {too_many_characters()}; what it held was not taken.")
     if len(copies) > 1:
         rest = (
             "the first is used, the others count nothing"

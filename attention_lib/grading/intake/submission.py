@@ -44,8 +44,6 @@ NOTE_ID = "intake-note"
 AS_GIVEN_OUT = (
     "Every answer is as it was given out: was the notebook saved before it was handed in?"
 )
-OTHER_NOTEBOOK = "a notebook other than"
-OTHER_NOTEBOOKS = f"Left out as {OTHER_NOTEBOOK}"  # how the note on notebooks left out begins
 SECRET_FILE = "submission_secret.txt"
 NBGRADER_FILES = {TIMESTAMP, SECRET_FILE}  # files that nbgrader adds to a submission
 IGNORED_FOLDERS = {"__pycache__", "__macosx", "feedback"}  # without a note
@@ -66,6 +64,7 @@ class Submission:
     problem: str | None = None  # why there is no notebook, as the end of a sentence
     files: dict[str, bytes] = field(default_factory=dict)  # by path within the folder, with /
     notes: list[str] = field(default_factory=list)  # what was left out, in whole sentences
+    told: list[str] = field(default_factory=list)  # those of the notes that the table shows
     time: datetime | None = None  # when it was handed in, in UTC, if known
     time_problem: str | None = None  # one of the notes: why timestamp.txt was not used
     time_doubt: str = ""  # for the instructor: how it differs from the exchange's
@@ -97,14 +96,14 @@ def prepare(submission: Submission, released: Path, source: Path) -> Prepared:
     instructor's version.
     """
     template = _read_released(released, released.stat().st_mtime_ns)
-    problem, notes, told = submission.problem, submission.notes, list[str]()
+    problem, notes, told = submission.problem, submission.notes, submission.told
     is_as_given_out = False
     if not problem:
         try:
             with _reading_limits():
                 parsed = read_notebook(submission.notebook)
-                notebook, changes, told = rebuild(template, parsed, released.stem)
-            notes = notes + changes
+                notebook, changes, told_too = rebuild(template, parsed, released.stem)
+            notes, told = notes + changes, told + told_too
             is_as_given_out = answers_nothing(template, notebook)
         except (UnreadableNotebook, ForeignNotebook) as reason:
             problem = str(reason)
@@ -183,9 +182,10 @@ def _read_folder(folder: Path, lesson: str, blank: Callable[[bytes], bool]) -> S
         submission.notes.append(
             f"{_as_markdown_code(name)}, the only notebook there{why}, is taken for {wanted}."
         )
-    submission.notes += [
-        f"Left out as {why}: {_first_few_paths(what)}." for why, what in left.items()
-    ]
+    for why, what in left.items():
+        submission.notes.append(f"Left out as {why}: {_first_few_paths(what)}.")
+        if any(path.lower().endswith(".ipynb") for path in what):
+            submission.told.append(submission.notes[-1])
     return submission
 
 
@@ -277,7 +277,7 @@ def _refuse_by_name(path: PurePosixPath, notebook: str) -> None:
     if path.name.lower().endswith(MODULE_SUFFIXES + ARCHIVE_SUFFIXES):
         raise NotTaken("a module or an archive, which could be imported")
     if path.name.lower().endswith(".ipynb"):
-        raise NotTaken(f"{OTHER_NOTEBOOK} {notebook}")
+        raise NotTaken(f"a notebook other than {notebook}")
 
 
 def _read_one_more(folder: Folder, name: str, files: dict[str, bytes]) -> bytes:

@@ -22,5 +22,7 @@ def test_error_by_the_name_of_the_graders_own_is_not_in_the_note():
 
 def test_cell_that_is_too_long_is_in_the_note():
     note = "Cells of more than 200,000 characters of code or 20,000 of text (1) were left out"
-    prepared = Prepared(Submission(), new_notebook(), notes=["Put back.", f"{note}."])
+    prepared = Prepared(
+        Submission(), new_notebook(), notes=["Put back.", f"{note}."], told=[f"{note}."]
+    )
     assert note_for_instructor(prepared, Ran()) == note

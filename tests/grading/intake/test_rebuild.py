@@ -246,6 +246,7 @@ def test_answer_that_is_too_long_is_left_out(submitted):
         "what it held was not taken."
         for name in ("double", "why")
     ]
+    assert rebuild(RELEASED, submitted).told == changes
 
 
 def test_of_two_answers_the_shorter_than_the_limit_is_graded(submitted):
@@ -266,6 +267,7 @@ def test_cells_that_are_too_long_are_left_out(submitted):
         "Changed cells of the lesson (1): the lesson's own was run, then yours.",
         "Cells of more than 200,000 characters of code or 20,000 of text (2) were left out.",
     ]
+    assert rebuild(RELEASED, submitted).told == changes[1:]
 
 
 @pytest.mark.parametrize(("limit", "value"), [("ADDED_CELLS", 3), ("ADDED_CHARACTERS", 15)])

@@ -12,7 +12,6 @@ from attention_lib.grading import limits
 from attention_lib.grading.intake.cells import is_answer
 from attention_lib.grading.intake.submission import (
     AS_GIVEN_OUT,
-    OTHER_NOTEBOOKS,
     UnreadableNotebook,
     blank_of,
     files_of,
@@ -66,7 +65,9 @@ def test_blank_notebook_is_not_chosen_beside_another(folder, tmp_path):
     other.write_text(nbformat.writes(solved))
     submission = read_submission(folder, LESSON, blank=blank)
     assert submission.notebook == other.read_bytes()
-    assert any(note.startswith(OTHER_NOTEBOOKS) for note in submission.notes)
+    (told,) = submission.told
+    assert told.startswith("Left out as a notebook other than")
+    assert prepare(submission, released, tmp_path / "nowhere").told == [told]
     assert any("only notebook there with answers" in note for note in submission.notes)
     other.write_text(nbformat.writes(RELEASED))
     assert read_submission(folder, LESSON, blank=blank).notebook == wanted.read_bytes()
