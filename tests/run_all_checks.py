@@ -1,7 +1,6 @@
-"""Run every check of lessons 01 to 08 on a right and a wrong answer, in a process with less.
+"""Run every check of lessons 01 to 08 on a right and a wrong answer, with what a browser's Python has.
 
-python -m tests.run_all_checks torch      without PyTorch
-python -m tests.run_all_checks browser    without what Python in a browser lacks as well
+python -m tests.run_all_checks
 """
 
 from __future__ import annotations
@@ -21,18 +20,8 @@ import time
 import numpy as np
 
 MISSING = {
-    "torch": {"torch"},
-    "browser": {
-        *("torch", "filelock", "psutil", "zmq"),
-        *(
-            "_multiprocessing",
-            "_posixsubprocess",
-            "fcntl",
-            "multiprocessing",
-            "resource",
-            "subprocess",
-        ),
-    },
+    *("torch", "filelock", "psutil", "zmq"),
+    *("_multiprocessing", "_posixsubprocess", "fcntl", "multiprocessing", "resource", "subprocess"),
 }
 
 
@@ -96,11 +85,10 @@ def sentence_on(check, name, wrong):
     raise SystemExit(f"{name}: a wrong answer passed")
 
 
-def main(kind):
+def main():
     sys.dont_write_bytecode = True
-    sys.meta_path.insert(0, Missing(MISSING[kind]))
-    if kind == "browser":
-        take_away_what_a_browser_lacks()
+    sys.meta_path.insert(0, Missing(MISSING))
+    take_away_what_a_browser_lacks()
     from attention_lib import check, hint, progress, solution
     from attention_lib.exercises import EXERCISES
     from tests.exercises.answers import answers_of, as_a_learner_writes_it
@@ -122,10 +110,10 @@ def main(kind):
         check, "softmax", softmax_with_two_faults
     )
     progress()
-    loaded = {module.partition(".")[0] for module in sys.modules} & MISSING[kind]
+    loaded = {module.partition(".")[0] for module in sys.modules} & MISSING
     assert not loaded, loaded
     print(f"{count} exercises: right answers pass, wrong ones do not.")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()

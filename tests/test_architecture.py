@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import attention_lib
-from attention_lib.exercises import EXERCISES
 from attention_lib.lessons import LESSONS, module_of
 
 LIBRARY = Path(attention_lib.__file__).parent
@@ -68,16 +67,6 @@ def test_a_lesson_named_as_a_function_is_a_module():
     assert inspect.ismodule(importlib.import_module("attention_lib.lessons.attention"))
     assert inspect.isfunction(attention_lib.softmax)
     assert inspect.isfunction(attention_lib.attention)
-
-
-@pytest.mark.parametrize(
-    "exercise", [e for e in EXERCISES.values() if e.kind == "function"], ids=lambda e: e.name
-)
-def test_the_reference_of_an_exercise_is_exported_under_its_name(exercise):
-    assert exercise.name in attention_lib.__all__
-    exported = getattr(attention_lib, exercise.name)
-    exported = getattr(exported, "fn", exported)  # of a Triton kernel, the Python function
-    assert inspect.unwrap(exercise.reference) is exported
 
 
 def imports(path, *, at_the_top=False):

@@ -1,6 +1,7 @@
 """An exercise is complete: what is missing is named, with the file to edit."""
 
 import dataclasses
+import inspect
 import itertools
 from pathlib import Path
 
@@ -41,6 +42,9 @@ def test_reference_is_exported(exercise):
             f"Add {exercise.name} to __all__ in {module}.py, or, if it needs PyTorch, to LAZY_EXPORTS "
             "in attention_lib/__init__.py."
         )
+        exported = getattr(attention_lib, exercise.name)
+        exported = getattr(exported, "fn", exported)  # of a Triton kernel, the Python function
+        assert inspect.unwrap(exercise.reference) is exported
 
 
 def test_contract_begins_with_name(exercise):
