@@ -17,22 +17,6 @@ def inside(scores, target):
         raise ValueError(f"no temperature has entropy {target}")
 
 
-def right_found_by_bracketing(scores, target):
-    inside(scores, target)
-    low = high = 1.0
-    while entropy_of(scores, low) > target:
-        low /= 2
-    while entropy_of(scores, high) < target:
-        high *= 2
-    for _ in range(400):
-        middle = (low + high) / 2
-        if entropy_of(scores, middle) < target:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
-
-
 def right_found_between_neighboring_powers_of_two(scores, target):
     """Let both ends of the bracket move, so that 60 halvings do."""
     inside(scores, target)
@@ -68,7 +52,7 @@ def right_found_in_a_range_of_the_scores_size(scores, target):
             break
         low, high = (middle, high) if reached < target else (low, middle)
         middle = 0.5 * (low + high)
-    return middle
+    return np.array(middle)
 
 
 def right_found_only_just(scores, target):
@@ -116,20 +100,6 @@ def right_found_by_guarded_newton(scores, target):
         if not low < x < high:
             x = (low + high) / 2
     return math.exp(x)
-
-
-def right_found_recursively(scores, target):
-    inside(scores, target)
-
-    def search(low, high, steps):
-        middle = math.sqrt(low * high)
-        if not steps:
-            return middle
-        if entropy_of(scores, middle) < target:
-            return search(middle, high, steps - 1)
-        return search(low, middle, steps - 1)
-
-    return np.array(search(1e-10 * np.ptp(scores), 1e10 * np.ptp(scores), 120))
 
 
 def entropy_at(scores, temperature):
