@@ -45,7 +45,7 @@ class Folder:
 @contextlib.contextmanager
 def opened(path: Path, below: Path) -> Iterator[Folder]:
     """Open a folder below another one; no part of its path after `below` may be a link."""
-    if os.open not in os.supports_dir_fd:
+    if os.stat not in os.supports_dir_fd:
         raise NotTaken("on Windows, where no hand-in is read: use Linux, macOS or WSL")
     with contextlib.ExitStack() as stack:
         with _errors_as_reasons():
