@@ -18,17 +18,6 @@ def right_by_infinity(scores, mask, axis=-1):
     return exponentials / np.where(total == 0, 1, total)
 
 
-def right_by_loops(scores, mask, axis=-1):
-    allowed = np.moveaxis(np.broadcast_to(mask, scores.shape), axis, -1)
-    rows = np.moveaxis(scores, axis, -1)
-    out = np.zeros(rows.shape, np.result_type(scores.dtype, np.float32))
-    for index in np.ndindex(rows.shape[:-1]):
-        if allowed[index].any():
-            kept = rows[index][allowed[index]]
-            out[index][allowed[index]] = right_stable_textbook(kept)
-    return np.moveaxis(out, -1, axis)
-
-
 def right_with_errstate(scores, mask, axis=-1):
     with np.errstate(all="ignore"):
         weights = right_stable_textbook(np.where(mask, scores, -np.inf), axis)
