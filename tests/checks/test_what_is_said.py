@@ -82,6 +82,33 @@ CELLS = [
     ),
     (
         "softmax",
+        "def softmax(scores, axis=-1):\n    shifted = scores - scores.max(axis=axis, keepdims=True)\n"
+        "    e = np.exp(shiftd)\n    return e / e.sum(axis=axis, keepdims=True)",
+        "`shiftd` has no value: is `shifted` meant?",
+        "np.exp(scores)",
+    ),
+    (
+        "softmax",
+        "def softmax(scores, axis=-1):\n    length = len(scores)\n"
+        "    return np.array([np.exp(scores[i]) for i in range(3) if i < lenght])",
+        "`lenght` has no value: is `length` meant?",
+        "is not defined",
+    ),
+    (
+        "softmax",
+        "ROOM = 0.0\ndef softmax(scores, axis=-1):\n    e = np.exp(scores + ROM)\n"
+        "    return e / e.sum(axis=axis, keepdims=True)",
+        "`ROM` has no value: is your `ROOM` meant?",
+        "is not defined",
+    ),
+    (
+        "softmax",
+        "def softmax(scores, axis=-1):\n    return np.array([np.exp(scores[i]) for i in rang(3)])",
+        "`rang` has no value: is Python's `range` meant?",
+        "is not defined",
+    ),
+    (
+        "softmax",
         "import functools\n@functools.lru_cache\ndef softmax(scores, axis=-1):\n    return scores",
         "leave the decorator out",
         "its first line should be",
@@ -194,6 +221,19 @@ CELLS = [
         "    return np.log(scores / np.exp(scores).sum(axis=axis, keepdims=True))",
         "The first NaN arises in line 2 of its cell, from the logarithm of a negative number.",
         "exp overflows",
+    ),
+]
+
+# A second fault is not a mere consequence of the first.
+CELLS += [
+    (
+        "logsumexp",
+        "def logsumexp(scores, axis=-1, keepdims=False):\n"
+        "    m = np.max(scores, axis=axis, keepdims=True)\n"
+        "    out = m + np.log(np.sum(np.exp(scores - m), axis=axis, keepdims=True))\n"
+        "    return out if not keepdims else np.squeeze(out, axis=axis)",
+        "the two choices of `out if not keepdims else np.squeeze(out, axis=axis)` are swapped",
+        "keepdims is ignored",
     ),
 ]
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from attention_lib.checks.edits.scope import Scope
+from attention_lib.checks.errors.types import nearest_name
 
 Changes = Iterator[tuple[int, ast.expr]]
 
@@ -510,6 +511,8 @@ def names(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
         if isinstance(left, ast.Name) and left.id == node.id and parent is not difference:
             yield 4, copy.deepcopy(difference)
     above = [name for name, line in scope.variables.items() if line < node.lineno]
+    if node.id in scope.free and (near := nearest_name(node.id, [*scope.arguments, *above])):
+        yield 1, ast.Name(near, ast.Load())
     if name_of_call(parent) == "repeat" and parent.args[1:2] == [node]:  # type: ignore[attr-defined]
         for other in above:
             yield 3, made(f"{other} // X", X=node)

@@ -10,6 +10,7 @@ import builtins
 import difflib
 import re
 import sys
+import traceback
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -255,7 +256,7 @@ def _unknown_name(error: NameError, line: FailingLine) -> str:
             f"`{name}` gets a value in this function only after this line, or in a branch that was "
             "not taken: give it one before."
         )
-    local = list(line.frame.f_locals)
+    local = _local_names(error, line.frame)
     if near := nearest_name(name, local) or _one_letter_off(name, local):
         return f"`{name}` has no value: is `{near}` meant?"
     if name == "lib":
@@ -272,11 +273,28 @@ def _unknown_name(error: NameError, line: FailingLine) -> str:
         return f"`{name}` has no value: NumPy's function is `np.{name}`."
     if near := nearest_name(name, modules := _modules(line.frame.f_globals)):
         return f"`{name}` has no value: is `{modules[near]}` meant?"
-    if near := nearest_name(name, _functions(line.frame.f_globals)):
+    own = [one for one in line.frame.f_globals if not one.startswith("_")]
+    if near := nearest_name(name, own):
         return f"`{name}` has no value: is your `{near}` meant?"
-    if near := nearest_name(name, _functions(vars(library))):
+    functions = [key for key, one in vars(library).items() if isinstance(one, types.FunctionType)]
+    if near := nearest_name(name, functions):
         return f"`{name}` has no value: is `{near}` meant, your own or `lib.{near}`?"
+    if near := nearest_name(name, filter(str.islower, vars(builtins))):
+        return f"`{name}` has no value: is Python's `{near}` meant?"
     return ""
+
+
+def _local_names(error: BaseException, frame: types.FrameType) -> list[str]:
+    """List a frame's names, and those of the functions that its function is written in.
+
+    A comprehension is a function too, before Python 3.12.
+    """
+    names = list(frame.f_locals)
+    for outer, _ in reversed(list(traceback.walk_tb(error.__traceback__))):
+        if frame.f_code in outer.f_code.co_consts:
+            names += outer.f_locals
+            frame = outer
+    return names
 
 
 def _one_letter_off(name: str, names: Sequence[str]) -> str:
@@ -288,10 +306,6 @@ def _modules(names: Mapping[str, Any]) -> dict[str, str]:
     """Return what the notebook calls each module, by the module's name and by the notebook's."""
     modules = {key: one for key, one in names.items() if isinstance(one, types.ModuleType)}
     return {name: key for key, one in modules.items() for name in (one.__name__, key)}
-
-
-def _functions(names: Mapping[str, Any]) -> list[str]:
-    return [name for name, value in names.items() if isinstance(value, types.FunctionType)]
 
 
 def nearest_name(name: str, names: Iterable[str]) -> str:

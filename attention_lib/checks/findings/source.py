@@ -39,9 +39,15 @@ def edits_in_part(attempt: Attempt) -> Iterator[Finding]:
         0 in getattr(value, "shape", ()) for value in attempt.failing[0].trial.case.args
     )
     if fix and not of_nothing and attempt.leaves_known(fix.answer):
-        yield _finding_of_edit(
-            attempt, fix, "part", "and this result is right; then look at the next."
-        )
+        end = "and this result is right; then look at the next."
+        found = _finding_of_edit(attempt, fix, "part", end)
+        function = attempt.exercise.on_cases(fix.answer)
+
+        def explains(one: Comparison) -> bool:
+            edited = dataclasses.replace(one, seen=observe(function, one.trial.case))
+            return found.explains(one) or not edited.failed
+
+        yield dataclasses.replace(found, explains=explains)
 
 
 def misleading_lines(attempt: Attempt) -> Iterator[Finding]:
