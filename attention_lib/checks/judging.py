@@ -10,8 +10,8 @@ from typing import Any
 
 from attention_lib.checks.attempt import Attempt
 from attention_lib.checks.calls.calling import observe_all
+from attention_lib.checks.calls.case import Observation, of_a_stub
 from attention_lib.checks.calls.measuring import thread_time
-from attention_lib.checks.calls.observation import Observation, of_a_stub
 from attention_lib.checks.compare.cases import cases_of, trials_of
 from attention_lib.checks.compare.comparing import Comparison
 from attention_lib.checks.compare.values import judge_value

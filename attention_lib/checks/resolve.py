@@ -33,7 +33,7 @@ from attention_lib.checks.findings.pairs import (
 )
 from attention_lib.checks.findings.sides import sides
 from attention_lib.checks.findings.source import edits_in_part, edits_of_all, misleading_lines
-from attention_lib.checks.hypotheses.chance import is_finite_somewhere
+from attention_lib.checks.hypotheses.table import is_finite_somewhere
 from attention_lib.checks.verdict import BESIDES, Report, sentences
 
 log = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 
-from attention_lib.checks.calls.observation import explanation_of
+from attention_lib.checks.calls.case import explanation_of
 from attention_lib.checks.findings.observed import MOST_ERROR_CHARACTERS
 from attention_lib.checks.judging import GRADER, judge
 from attention_lib.exercises import EXERCISES

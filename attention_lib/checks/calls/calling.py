@@ -15,9 +15,15 @@ from typing import Any
 import numpy as np
 
 from attention_lib.checks.calls import timeouts
-from attention_lib.checks.calls.case import Answer, Case, Stream
+from attention_lib.checks.calls.case import (
+    Answer,
+    Case,
+    Observation,
+    Stream,
+    Unreachable,
+    of_a_stub,
+)
 from attention_lib.checks.calls.loops import where_time_went
-from attention_lib.checks.calls.observation import Observation, Unreachable, of_a_stub
 from attention_lib.checks.calls.remote import RemoteAnswer
 from attention_lib.checks.calls.timeouts import OutOfTime, time_limit
 from attention_lib.checks.calls.watching import scipy_ufunc_in, watched_calls

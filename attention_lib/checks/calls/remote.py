@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 from attention_lib.checks.calls import timeouts
-from attention_lib.checks.calls.case import Case
-from attention_lib.checks.calls.observation import Observation
+from attention_lib.checks.calls.case import Case, Observation
 from attention_lib.checks.calls.timeouts import OutOfTime
 
 P = ParamSpec("P")

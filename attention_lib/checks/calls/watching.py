@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from attention_lib.checks.calls.observation import Observation
+from attention_lib.checks.calls.case import Observation
 
 
 @contextlib.contextmanager

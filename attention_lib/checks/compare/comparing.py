@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.observation import Observation
+from attention_lib.checks.calls.case import Observation
 from attention_lib.checks.calls.tensors import as_numbers, is_tensor, precision_of, short_dtype
 from attention_lib.checks.compare.cases import EXACT, SLACK, Expected, Trial
 from attention_lib.checks.wording import described, distinguished

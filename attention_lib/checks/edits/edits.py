@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from attention_lib.checks.edits import expressions, statements
+from attention_lib.checks.edits.cell import Scope
 from attention_lib.checks.edits.faults import fault_of, topic_of
-from attention_lib.checks.edits.scope import Scope
 from attention_lib.checks.errors.types import NAME, nearest_name, notebooks_name
 
 MOST_CHARACTERS = 70  # of code that a sentence quotes

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from attention_lib.checks.edits.scope import Scope
+from attention_lib.checks.edits.cell import Scope
 from attention_lib.checks.errors.types import nearest_name
 
 Changes = Iterator[tuple[int, ast.expr]]

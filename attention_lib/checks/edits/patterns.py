@@ -8,8 +8,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from attention_lib.checks.edits.cell import Source, source_of
-from attention_lib.checks.edits.scope import Scope
+from attention_lib.checks.edits.cell import Scope, Source, source_of
 
 BUILT_IN = (list, dict, set)
 Found = tuple[str, int]  # the sentence, and the line

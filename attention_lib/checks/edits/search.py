@@ -18,9 +18,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from attention_lib.checks.calls.case import Answer
+from attention_lib.checks.calls.case import Answer, Observation
 from attention_lib.checks.calls.measuring import peak_bytes
-from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.calls.timeouts import OutOfTime, time_limit
 from attention_lib.checks.compare.comparing import Comparison
 from attention_lib.checks.edits.cell import EDITED, Source, source_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
-from attention_lib.checks.edits.scope import Scope
+from attention_lib.checks.edits.cell import Scope
 
 Block = list[ast.stmt]
 Changes = Iterator[tuple[int, Block, str, str]]

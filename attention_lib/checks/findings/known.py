@@ -12,7 +12,7 @@ from attention_lib.checks.calls.tensors import as_numbers
 from attention_lib.checks.compare.comparing import Comparison, alike
 from attention_lib.checks.exercise import Mistake
 from attention_lib.checks.findings.finding import Finding
-from attention_lib.checks.hypotheses.chance import is_finite_somewhere
+from attention_lib.checks.hypotheses.table import is_finite_somewhere
 
 
 def known_everywhere(attempt: Attempt) -> Iterator[Finding]:

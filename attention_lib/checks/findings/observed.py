@@ -11,8 +11,7 @@ import numpy as np
 from attention_lib.checks.attempt import Attempt
 from attention_lib.checks.calls import timeouts
 from attention_lib.checks.calls.calling import observe
-from attention_lib.checks.calls.case import Case
-from attention_lib.checks.calls.observation import Observation, explanation_of
+from attention_lib.checks.calls.case import Case, Observation, explanation_of
 from attention_lib.checks.calls.remote import RemoteAnswer
 from attention_lib.checks.compare.comparing import Comparison, in_own_dtype
 from attention_lib.checks.edits.writing import written_line

@@ -9,7 +9,7 @@ import numpy as np
 
 from attention_lib.checks.attempt import Attempt
 from attention_lib.checks.calls.calling import observe
-from attention_lib.checks.calls.observation import Observation
+from attention_lib.checks.calls.case import Observation
 from attention_lib.checks.compare.comparing import Comparison
 from attention_lib.checks.exercise import OfAnyNumbers
 from attention_lib.checks.findings.finding import Finding

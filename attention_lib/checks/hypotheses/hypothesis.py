@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from attention_lib.checks.calls import timeouts
-from attention_lib.checks.calls.case import Case
-from attention_lib.checks.calls.observation import Observation
+from attention_lib.checks.calls.case import Case, Observation
 from attention_lib.checks.calls.timeouts import OutOfTime, time_limit
 from attention_lib.checks.exercise import Exercise, Mistake
 from attention_lib.checks.patch import Patch
@@ -58,7 +57,7 @@ def called(exercise: Exercise, variant: Any, case: Case) -> Observation:
         return Observation(error=error)
 
 
-def known_mistakes(exercise: Exercise) -> list[Hypothesis]:
+def hypotheses_of(exercise: Exercise) -> list[Hypothesis]:
     """List a hypothesis for each variant of an exercise's known mistakes."""
     return [
         Hypothesis(exercise, (mistake.sentence,), variant, mistake=mistake, ids=(mistake.id,))

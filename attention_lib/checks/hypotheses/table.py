@@ -8,18 +8,19 @@ and accuses no right one.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from attention_lib.checks.calls.tensors import as_numbers
 from attention_lib.checks.compare.comparing import NUMERIC, Comparison, alike, parts_of
 from attention_lib.checks.exercise import Exercise, Mistake
-from attention_lib.checks.hypotheses.chance import is_telling, leaves
 from attention_lib.checks.hypotheses.hypothesis import (
     Hypothesis,
-    known_mistakes,
+    hypotheses_of,
     together,
 )
 from attention_lib.checks.patch import Patch
@@ -74,7 +75,7 @@ class Table:
     @cached_property
     def known(self) -> list[Hypothesis]:
         """A hypothesis for each variant of the known mistakes."""
-        return self._like.known if self._like else known_mistakes(self.exercise)
+        return self._like.known if self._like else hypotheses_of(self.exercise)
 
     def variants_of(self, mistake_id: str) -> list[Hypothesis]:
         """List the hypotheses of one known mistake; the list is empty if the id is."""
@@ -192,7 +193,7 @@ class Table:
     @cached_property
     def _is_telling(self) -> bool:
         """Whether a fault that explains all wrong calls is more than a coincidence."""
-        return len(self.wrong) >= self._calls_needed and is_telling(self.wrong)
+        return len(self.wrong) >= self._calls_needed and _is_telling(self.wrong)
 
 
 def _wrong_and_right(one: Comparison) -> tuple[Parts, Parts]:
@@ -261,3 +262,40 @@ def _has_same_words(hypothesis: Hypothesis, comparisons: Sequence[Comparison]) -
                 return None
             shared_a_wrong_number |= one.wrong_in_numbers
     return same_words if shared_a_wrong_number else None
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """Yield all arrays of a nested result, even if there are too few or too many."""
+    if isinstance(value, (tuple, list)):
+        for item in value:
+            yield from leaves(item)
+    else:
+        yield as_numbers(value)
+
+
+def is_finite_somewhere(one: Comparison) -> bool:
+    """Tell whether a result holds any number other than NaN and infinity."""
+    return any(np.isfinite(array).any() for array in leaves(one.seen.value))
+
+
+def _numbers_in(one: Comparison, part: int) -> set[str]:
+    """Return the distinct wrong numbers of a result as text; for booleans, the wrong places."""
+    value, off = one.seen.value, None
+    if one.parts:
+        value, off = one.parts[part].value, one.parts[part].off
+    arrays = [np.asarray(array) for array in leaves(value)]
+    if off is not None:
+        (array,) = arrays
+        arrays = [np.argwhere(off).sum(axis=-1) + 2.0 if array.dtype == bool else array[off]]
+    # Many mistakes give 0, 1, NaN or infinity. 50 numbers of an array are enough.
+    arrays = [array[np.isfinite(array) & (np.abs(array) > 1e-8)] for array in arrays]
+    return {f"{number:.6g}" for array in arrays for number in array[:50].tolist()} - {"1", "-1"}
+
+
+def _is_telling(wrong: Sequence[Comparison]) -> bool:
+    """Tell whether there are enough calls and distinct wrong numbers to prove a fault."""
+    numbers = set[str]()
+    for one in wrong:
+        for part in range(len(one.parts or (None,))):
+            numbers |= _numbers_in(one, part)
+    return len(wrong) > 1 and len(numbers) > 1

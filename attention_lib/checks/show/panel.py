@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from attention_lib.checks.calls.case import Case
-from attention_lib.checks.calls.observation import Observation
+from attention_lib.checks.calls.case import Case, Observation
 from attention_lib.checks.calls.tensors import as_numbers, is_tensor, short_dtype
 from attention_lib.checks.compare.comparing import Comparison, Part, is_wider, parts_of
 from attention_lib.checks.exercise import Exercise

@@ -18,8 +18,7 @@ import numpy as np
 
 from attention_lib.checks.calls import measuring, staging  # noqa: F401  # they fill FUNCTIONS
 from attention_lib.checks.calls.calling import observe
-from attention_lib.checks.calls.case import Case
-from attention_lib.checks.calls.observation import Observation
+from attention_lib.checks.calls.case import Case, Observation
 from attention_lib.checks.calls.remote import FUNCTIONS
 from attention_lib.checks.errors.explaining import explained
 from attention_lib.grading import limits

@@ -13,8 +13,7 @@ import numpy as np
 
 from attention_lib.checks.calls import timeouts
 from attention_lib.checks.calls.calling import refusal_of
-from attention_lib.checks.calls.case import Case
-from attention_lib.checks.calls.observation import Observation, of_a_stub
+from attention_lib.checks.calls.case import Case, Observation, of_a_stub
 from attention_lib.checks.calls.remote import RemoteAnswer
 from attention_lib.checks.calls.timeouts import OutOfTime
 from attention_lib.checks.errors import explaining

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attention_lib.checks.calls.observation import Unreachable
+from attention_lib.checks.calls.case import Unreachable
 
 
 class NoSandbox(Exception):

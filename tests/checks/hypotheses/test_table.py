@@ -11,8 +11,7 @@ from attention_lib import (
     scaled_scores,
     softmax,
 )
-from attention_lib.checks.calls.case import Case
-from attention_lib.checks.calls.observation import Observation
+from attention_lib.checks.calls.case import Case, Observation
 from attention_lib.checks.compare.cases import Trial
 from attention_lib.checks.compare.comparing import Comparison
 from attention_lib.checks.hypotheses.hypothesis import Hypothesis
