@@ -53,11 +53,6 @@ TRITON = {
     "numbers it is (rows, HEAD), from numbers[:, None] and components[None, :].",
 }
 
-# In a line that failed: Python's functions of lists, a kernel, a block with a shape.
-OF_LISTS = re.compile(r"(?<![.\w])(?:max|min|sum)\(")
-IN_A_KERNEL = re.compile(r"\btl\.|\bINNER\(")
-SHAPELESS = re.compile(r"\btl\.(?:zeros|full)\(")
-
 # Errors from using a plain number as an array.
 PLAIN_NUMBER = re.compile(
     r"'(?:int|float|bool|numpy\.float64|numpy\.int64|numpy\.bool)' object "
@@ -78,21 +73,12 @@ def remedy(error: BaseException, frames: list[FrameSummary]) -> tuple[str, str]:
 def _advice(error: BaseException, frames: list[FrameSummary]) -> str:
     message = str(error)
     line = (frames[-1].line or "") if frames else ""
-    in_a_kernel = IN_A_KERNEL.search(line)
     axes = [shape.strip(", ").count(",") for shape in re.findall(r"\((\d[\d, ]*)\)", message)]
-    if "casting rule 'same_kind'" in message and "out=" in line:
-        return "An integer array cannot hold fractions: without `out=` the result is a new array."
     if "casting rule 'same_kind'" in message and (written := re.match(r"(\w+)\[.*\] *\W=", line)):
         return f"An integer array cannot hold fractions: make `{written[1]}` an array of floats."
     if "does not broadcast to scores" in message:
         if axes[:1] > axes[-1:]:
             return "A single head or sequence needs only its own part of the mask."
-        ends = re.findall(r"\([\d, ]*?(\d+, \d+)\)", message)
-        if len(ends) == 2 and ends[0] == ends[1]:
-            return (
-                "The last two axes fit, and one before them does not: where scores have an axis for "
-                "heads, a mask has one of length 1 there, mask[..., None, :, :]."
-            )
         return "The last two axes of scores are (L, S), queries and keys: a mask has these lengths, or 1."
     if "could not be broadcast" in message and len({*axes}) > 1:
         return (
@@ -104,18 +90,6 @@ def _advice(error: BaseException, frames: list[FrameSummary]) -> str:
             "The input may be a plain number, which has no shape, dtype or entries: np.asarray(x) "
             "makes an array of x, and NumPy's functions take either."
         )
-    if "object is not iterable" in message:
-        if OF_LISTS.search(line):
-            if in_a_kernel:
-                return (
-                    "Python's max, min and sum go through a list: in a kernel tl.max(x, axis=1), "
-                    "tl.sum(x, axis=1) and tl.maximum(a, b) take blocks."
-                )
-            return "Python's max, min and sum go through a list: arrays have np.max and np.sum."
-        if SHAPELESS.search(line):
-            return "A shape is a list, also of one length: tl.zeros([ROWS], tl.float32)."
-    if "'tuple' object has no attribute" in message and in_a_kernel:
-        return "A call of INNER returns three blocks: output, total, maximum = INNER(...) takes them apart."
     for parts, advice in (REMEDIES | TRITON).items():
         if any(part in message for part in parts.split("|")):
             return advice

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -80,15 +80,11 @@ def _split_too_early(line: FailingLine, right: ast.expr, one: int, other: int) -
 def _factors(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
         return node.left, node.right
-    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.MatMult):
-        return node.target, node.value
     name = getattr(getattr(node, "func", None), "attr", "")
     if not isinstance(node, ast.Call) or name not in ("matmul", "dot", "mm", "bmm", "inner"):
         return None
     if len(node.args) == 2:
         return node.args[0], node.args[1]
-    if len(node.args) == 1 and isinstance(node.func, ast.Attribute):
-        return node.func.value, node.args[0]
     return None
 
 
@@ -147,17 +143,9 @@ def broadcast(error: BaseException, line: FailingLine) -> Explanation:
                 rule = (
                     f"Shapes are compared from the last axis on, and {axis} differ: neither is 1."
                 )
-                turned = _note_on_dot(line, *pair) or _note_on_t(line, *pair)
+                turned = _note_on_t(line, *pair)
                 fix = turned or _fix_of_broadcast(line, pair, (one, known[place]))
                 return f"{met}. {rule}{fix}", "T" if turned else fix and "kept axis"
-    return ""
-
-
-def _note_on_dot(line: FailingLine, *operands: ast.expr) -> str:
-    for one in operands:
-        shape = shape_of(line.value(one)) or ()
-        if getattr(getattr(one, "func", None), "attr", "") == "dot" and len(shape) > 2:
-            return " np.dot pairs every matrix of one array with every one of the other: write @."
     return ""
 
 
@@ -171,8 +159,6 @@ def _operands(node: ast.AST) -> list[ast.expr]:
     name = getattr(getattr(node, "func", None), "attr", "")
     if isinstance(node, ast.Call) and re.fullmatch(ELEMENTWISE, name):
         return list(node.args)
-    if isinstance(node, ast.Call) and name == "masked_fill":
-        return [node.func.value, node.args[0]]  # type: ignore[attr-defined]
     return []
 
 
@@ -199,21 +185,10 @@ def _fix_of_broadcast(
     """Return a note on where an operand lacks an axis, if only one place fits."""
     big, small = (0, 1) if len(shapes[0]) >= len(shapes[1]) else (1, 0)
     target, shape, operand = shapes[big], shapes[small], pair[small]
-    is_mask = [str(getattr(line.value(each), "dtype", "")).endswith("bool") for each in pair]
-    for one, other in ((small, big), (big, small)):
-        scores = shapes[other][-2:]
-        if is_mask[one] and shapes[one][-2:] == scores[:1] * 2 != scores:
-            return f" A mask has a row for each query and a column for each key: here {scores}."
-    texts = [ast.unparse(one) for one in pair]
-    both = all(re.search("None|newaxis", text) and "..." not in text for text in texts)
-    moved = _new_axis_in_front(pair[0], *shapes) or _new_axis_in_front(pair[1], *shapes[::-1])
-    if moved and not both:  # with two new axes, either may be in the wrong place
-        return moved
     if len(target) == len(shape):
         return _with_axis_kept(line, operand, target) or _with_axis_kept(line, pair[big], shape)
-    kept = _with_axis_kept(line, operand, target) or _places_in_rows(line, pair[big], operand)
-    if kept:
-        return kept
+    if note := _with_axis_kept(line, operand, target) or _places_in_rows(line, pair[big], operand):
+        return note
     if len(target) - len(shape) != 1:
         return ""
     places = [
@@ -221,17 +196,17 @@ def _fix_of_broadcast(
         for place in range(len(shape) + 1)
         if _broadcast_to(target, (*shape[:place], 1, *shape[place:])) is not None
     ]
-    if is_mask[small] and shape[-2:] == target[-2:]:
-        places = [place for place in places if place == len(shape) - 2]  # the axis of the heads
+    dtype = str(getattr(line.value(operand), "dtype", ""))
+    if dtype.endswith("bool") and shape[-2:] == target[-2:]:  # a mask without the axis of the heads
+        places = [place for place in places if place == len(shape) - 2]
     if len(places) != 1:
         return ""
     if (
         isinstance(operand, ast.Subscript)
         and np.asarray(line.value(operand.slice)).dtype.kind == "i"
     ):
-        return (
-            f" {described_operand(line, operand.value)}: more axes may come before those you count."
-        )
+        indexed = described_operand(line, operand.value)
+        return f" {indexed}: more axes may come before those you count."
     made = line.origin(operand.id) if isinstance(operand, ast.Name) else None
     loops = [node for node in ast.walk(line.function or operand) if isinstance(node, ast.For)]
     if _names_in(made or operand) & _names_in(*(loop.target for loop in loops)):
@@ -249,50 +224,24 @@ def _counted_from_the_end(after: int) -> str:
     return f"before its last {'axis' if after == 1 else f'{after} axes'}" if after else "at its end"
 
 
-def _new_axis_in_front(operand: ast.expr, own: tuple[int, ...], other: tuple[int, ...]) -> str:
-    """Return a note if `x[None]` puts its axis first, and the shapes fit with it further back."""
-    index = operand.slice if isinstance(operand, ast.Subscript) else operand
-    parts = index.elts if isinstance(index, ast.Tuple) else [index]
-    if ast.unparse(parts[0]) not in ("None", "np.newaxis") or own[:1] != (1,):
-        return ""
-    rest = own[1:]
-    fitting = [
-        len(rest) - place
-        for place in range(1, len(rest) + 1)
-        if _broadcast_to((*rest[:place], 1, *rest[place:]), other) is not None
-    ]
-    if len(fitting) != 1:
-        return ""
-    where = _counted_from_the_end(fitting[0])
-    return f" {quoted(operand)} puts its new axis first: here it belongs {where}."
-
-
 def _places_in_rows(line: FailingLine, rows: ast.expr, operand: ast.expr) -> str:
-    """Return a note if integers look like indices: one for each row, within its length."""
+    """Return a note if an operand may hold indices: whole numbers, one for each row."""
     array, places = line.value(rows), line.value(operand)
-    if not isinstance(array, np.ndarray) or not isinstance(places, np.ndarray):
+    is_whole = isinstance(places, np.ndarray) and places.dtype.kind in "iu"
+    if not is_whole or array.dtype.kind != "f" or array.shape[:-1] != places.shape:
         return ""
-    if array.dtype.kind != "f" or places.dtype.kind not in "iu" or array.shape[:-1] != places.shape:
-        return ""
-    if not places.size or places.min() < 0 or places.max() >= array.shape[-1]:
-        return ""
-    text = ast.unparse(operand)
     return (
-        f" `{text}` holds whole numbers, one for each row of {quoted(rows)}: if they say which entry "
-        "of a row is meant, they are its index, and not a number to compute with."
+        f" {quoted(operand)} holds whole numbers, one for each row of {quoted(rows)}: if they say which "
+        "entry of a row is meant, they are its index, and not a number to compute with."
     )
 
 
 def _with_axis_kept(line: FailingLine, operand: ast.expr, target: tuple[int, ...]) -> str:
     """Return a note that a reduction has to keep its axis, if the shapes then fit."""
-    call, is_moved = cast(Any, operand), False
-    for _ in range(4):  # through variables, expand_dims and constants
+    call: ast.AST = operand
+    for _ in range(3):  # through variables
         if isinstance(call, ast.Name) and (made := line.origin(call.id)):
             call = made.value
-        elif isinstance(call, ast.BinOp) and isinstance(call.right, ast.Constant):
-            call = call.left
-        elif getattr(getattr(call, "func", None), "attr", "") == "expand_dims":
-            call, is_moved = call.args[0], True
     name = getattr(getattr(call, "func", None), "attr", "")
     if not isinstance(call, ast.Call) or name not in REDUCTIONS:
         return ""
@@ -310,8 +259,6 @@ def _with_axis_kept(line: FailingLine, operand: ast.expr, target: tuple[int, ...
         return ""
     if given:
         return f" Whatever {ast.unparse(given[0])} is, this {name} has to keep its axis, with length 1."
-    if is_moved:
-        return f" The {name} loses its axis, and expand_dims puts it elsewhere: {keyword} keeps it in its place."
     return f" The {name} loses its axis: {keyword} keeps it, with length 1."
 
 
@@ -354,11 +301,6 @@ def index(error: BaseException, line: FailingLine) -> str:
             f"{met}, and {quoted(node)} asks for more axes. Those counted from the end, after "
             "`...`, are there whatever comes before."
         )
-    if "too many indices" in str(error) or "boolean index did not match" in str(error):
-        if shape := shape_of(line.value(node.slice)):
-            met += f", and {quoted(node.slice)} has shape {shape}. A mask of another shape is "
-            met += "broadcast first, as np.where does"
-        return f"{met}."
     return ""
 
 
@@ -431,18 +373,16 @@ def unpacking(error: BaseException, line: FailingLine) -> str:
 
 
 def joining(error: BaseException, line: FailingLine) -> str:
-    """Explain a concatenate or stack of arrays whose shapes do not fit."""
+    """Explain a concatenation of arrays whose shapes do not fit."""
     node = line.node
     name = getattr(getattr(node, "func", None), "attr", "")
-    if not isinstance(node, ast.Call) or name not in ("concatenate", "stack", "cat", "vstack"):
+    if not isinstance(node, ast.Call) or name not in ("concatenate", "cat", "vstack"):
         return ""
     parts = getattr(node.args[0], "elts", []) if node.args else []
     shapes = [shape_of(line.value(part)) for part in parts]
     if len(parts) < 2 or any(shape is None for shape in shapes):
         return ""
     met = " and ".join(described_operand(line, part) for part in parts)
-    if name == "stack":
-        return f"{met}. np.stack takes arrays of one shape."
     return (
         f"{met}. Arrays are joined along the axis that grows, axis=-2 for rows: all other axes must be "
         "equal, also those before it."

@@ -49,11 +49,6 @@ OF_TORCH = {
     "scatter": "x[np.arange(n), index]",
     "gather": "np.take_along_axis(x, index, axis)",
 }
-OF_NUMPY = {  # the other way around
-    "astype": "x.to(dtype)",
-    "swapaxes": "x.transpose(-2, -1)",
-    "copy": "x.clone()",
-}
 Explanation = str | tuple[str, str]  # with its topic, if a fault of an edit may say the same
 MISSING = re.compile(r"has no attribute '(\w+)'")
 KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'|got an unexpected keyword '(\w+)'")
@@ -82,13 +77,11 @@ def letters(error: BaseException, line: FailingLine) -> Explanation:
         if "..." not in term and len(term.strip()) < len(shape):
             text = f"{met[-1]}: `...` before the letters stands for any axes before them."
             return text, "letters"
-        if "..." not in term and len(term.strip()) > len(shape):
-            return f"{met[-1]}: `...` in place of the first letters stands for any axes, or none."
     return f"{' and '.join(met)}: one letter stands for one length."
 
 
 def foreign_words(error: BaseException, line: FailingLine) -> Explanation:
-    """Explain a name of torch used with NumPy, or the reverse."""
+    """Explain a name of torch that is used with NumPy."""
     missing = MISSING.search(str(error))
     node = line.node
     if (
@@ -102,18 +95,12 @@ def foreign_words(error: BaseException, line: FailingLine) -> Explanation:
         of_numpy = value is np or isinstance(value, (np.ndarray, np.generic))
         if of_numpy and word in OF_TORCH:
             return f"`{word}` is a word of torch: in NumPy it is {OF_TORCH[word]}.", "torch"
-        if is_tensor(value) and word in OF_NUMPY:
-            return f"`{word}` is a word of NumPy: in torch it is {OF_NUMPY[word]}."
         if getattr(owner, "attr", "") == word and "Did you mean" not in str(error):
             has_names = isinstance(value, types.ModuleType) or of_numpy or is_tensor(value)
             if has_names and (near := nearest_name(word, dir(value))):
                 return f"There is no `{word}`: is `{near}` meant?"
         if value is np and getattr(owner, "attr", "") == word:
             return f"NumPy has no function `{word}`: is it one of yours, or of an earlier lesson?"
-    viewed = "view() takes" in str(error) or ("view" in str(error) and "data type" in str(error))
-    if viewed and isinstance(error, TypeError):
-        text = "`view` is a word of torch: in NumPy x.reshape(...) does what it does there."
-        return text, "torch"
     keyword = KEYWORD.search(str(error))
     word = next(filter(None, keyword.groups()), "") if keyword else ""
     if isinstance(error, TypeError) and word in KEYWORDS and isinstance(node, ast.Call):
@@ -202,10 +189,6 @@ def uncalled(error: BaseException, line: FailingLine) -> Explanation:
     if "object is not callable" in str(error) and isinstance(line.node, ast.Call):
         value = line.value(line.node.func)
         name = ast.unparse(line.node.func)
-        if isinstance(value, (str, np.dtype)):
-            return (
-                f"`{name}` may be a dtype or its name: np.dtype({name}).type makes numbers of it."
-            )
         if value is not UNKNOWN and shape_of(value) is not None:
             owner = getattr(line.node.func, "value", None)
             if owner is not None and name.endswith(".size") and shape_of(line.value(owner)):

@@ -32,10 +32,6 @@ def _with_two_letters(scores, axis=-1):
     return np.einsum("ij->ij", right(scores, axis))
 
 
-def _exponentials_in_place(scores, axis=-1):
-    return right(np.log(np.exp(scores, out=scores.copy())), axis)
-
-
 def _joined_along_another_axis(scores, axis=-1):
     return np.concatenate([np.atleast_2d(right(scores, axis)), np.zeros((1, 9))])
 
@@ -54,10 +50,6 @@ def _filled_where_integers_are(scores, axis=-1):
     ("answer", "said"),
     [
         (_filled_where_integers_are, "cannot hold fractions: make `weights` an array of floats."),
-        (
-            _exponentials_in_place,
-            "cannot hold fractions: without `out=` the result is a new array.",
-        ),
         (
             _filled_in_place,
             "integer. An integer array cannot hold -inf: use np.where, or a float array.",
@@ -125,17 +117,6 @@ def test_an_error_that_the_answer_raises_where_none_is_asked_for_is_said_so():
     assert sentence.endswith("between 0 and 1. The contract allows p = 1.")
 
 
-def _lists_in_numpy(scores, axis=-1):
-    return np.exp(scores) / max(len(scores.shape))
-
-
-def test_words_of_kernels_are_left_to_kernels():
-    sentence = verdict(_lists_in_numpy).sentence
-    assert "Python's max, min and sum go through a list" in sentence
-    assert "tl." not in sentence
-    assert "kernel" not in sentence
-
-
 def test_part_without_keys_is_named_where_its_maximum_stops():
     torch = pytest.importorskip("torch")
 
@@ -162,16 +143,6 @@ def test_np_errstate_is_named_for_warnings_of_floating_point_alone():
 
     assert "np.errstate" not in verdict(warns).sentence
     assert "np.errstate" in verdict(divides).sentence
-
-
-def test_a_mask_of_queries_by_queries_is_told_of_the_keys():
-    def answer(query, key, value, mask=None, scale=None):
-        seen = np.tri(query.shape[-2], dtype=bool)
-        weights = right(np.where(seen, query @ key.mT, -np.inf))
-        return weights @ value, weights
-
-    sentence = verdict(answer, "attention").sentence
-    assert "A mask has a row for each query and a column for each key: here (2, 3)." in sentence
 
 
 def test_class_numbers_are_an_index_and_take_no_new_axis():
