@@ -27,10 +27,7 @@ from attention_lib.checks.findings.observed import (
     second_readings,
     side_effects,
 )
-from attention_lib.checks.findings.pairs import (
-    result_fault_and_known,
-    two_in_one_answer,
-)
+from attention_lib.checks.findings.pairs import two_in_one_answer
 from attention_lib.checks.findings.sides import sides
 from attention_lib.checks.findings.source import edits_in_part, edits_of_all, misleading_lines
 from attention_lib.checks.hypotheses.table import is_finite_somewhere
@@ -41,19 +38,23 @@ log = logging.getLogger(__name__)
 Producer = Callable[[Attempt], Iterator[Finding]]
 
 # One fault before two, all wrong numbers before some, what to change before where to look.
+# Below each producer is an answer of softmax, or a part of one, for which it is the first.
 EXPLAINING: tuple[Producer, ...] = (
     only_known,
+    # e = np.exp(scores); return e / e.sum(axis)   of the calls that an error left: last-axis-only
     edits_of_all,
+    # e = np.exp(scores); return e / (e + 1).sum(axis=axis, keepdims=True)
     known_everywhere,
+    # e = np.exp(scores); return e / e.sum()
     known_where_numbers_are_wrong,
+    # e = np.exp(scores); return e / e.sum() if scores.ndim < 3 else e / totl
     comes_back,
+    # return scores
     two_in_one_answer,
-    result_fault_and_known,
+    # e = np.exp(-scores); return e / e.sum()
     edits_in_part,
     misleading_lines,
 )
-WHAT_TO_CHANGE = ("known", "pair", "edit", "part", "line")  # labels of what these find
-
 
 VALUES_ARE_RIGHT = "The values are right."
 

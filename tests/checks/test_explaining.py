@@ -156,17 +156,11 @@ def values_in_place_of_the_mixture(of_w_o, x, w_v, grad_output):
     return product.reshape(-1, *of_w_o.shape).sum(axis=0)
 
 
-@pytest.mark.parametrize(
-    ("change", "second"),
-    [
-        (values_in_place_of_the_mixture, "grad_w_o is made from x or from the values"),
-        (lambda of_w_o, *_: -of_w_o, "In result 5, every number has the wrong sign"),
-    ],
-)
-def test_mistakes_in_different_results_are_both_named(change, second):
-    sentence = said_of_numbers(layer_backward_with(change), "attention_layer_backward")
+def test_mistakes_in_different_results_are_both_named():
+    answer = layer_backward_with(values_in_place_of_the_mixture)
+    sentence = said_of_numbers(answer, "attention_layer_backward")
     assert "the residual is forgotten" in sentence
-    assert second in sentence
+    assert "grad_w_o is made from x or from the values" in sentence
 
 
 def test_one_known_mistake_among_results_is_not_joined_with_an_unknown_one():

@@ -159,6 +159,8 @@ def _operands(node: ast.AST) -> list[ast.expr]:
     name = getattr(getattr(node, "func", None), "attr", "")
     if isinstance(node, ast.Call) and re.fullmatch(ELEMENTWISE, name):
         return list(node.args)
+    if isinstance(node, ast.Call) and name == "masked_fill":
+        return [node.func.value, node.args[0]]  # type: ignore[attr-defined]
     return []
 
 

@@ -189,6 +189,10 @@ def uncalled(error: BaseException, line: FailingLine) -> Explanation:
     if "object is not callable" in str(error) and isinstance(line.node, ast.Call):
         value = line.value(line.node.func)
         name = ast.unparse(line.node.func)
+        if isinstance(value, (str, np.dtype)):
+            return (
+                f"`{name}` may be a dtype or its name: np.dtype({name}).type makes numbers of it."
+            )
         if value is not UNKNOWN and shape_of(value) is not None:
             owner = getattr(line.node.func, "value", None)
             if owner is not None and name.endswith(".size") and shape_of(line.value(owner)):

@@ -33,9 +33,9 @@ def known_everywhere(attempt: Attempt) -> Iterator[Finding]:
 
 def known_where_numbers_are_wrong(attempt: Attempt) -> Iterator[Finding]:
     """Find the known mistake that explains all wrong numbers, if other calls end in errors."""
-    if attempt.begins_with_numbers and (cover := attempt.table.one(attempt.table.known)):
-        assert cover.hypothesis.mistake is not None
-        yield _finding_of_mistake(attempt, cover.hypothesis.mistake, cover.shown)
+    table = attempt.table
+    if attempt.begins_with_numbers and (cover := table.one(table.known)) and cover.mistake:
+        yield _finding_of_mistake(attempt, cover.mistake, table.wrong)
 
 
 def only_known(attempt: Attempt) -> Iterator[Finding]:

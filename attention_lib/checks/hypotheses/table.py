@@ -44,22 +44,11 @@ WHOLE: Parts = frozenset({0})
 NOWHERE = Fit(NOTHING, NOTHING)
 
 
-@dataclass(frozen=True)
-class Cover:
-    """A hypothesis, and the wrong calls that it explains."""
-
-    hypothesis: Hypothesis
-    shown: Sequence[Comparison]
-
-
 class Table:
     """The calls of an answer, and how each hypothesis fits them; computed on demand."""
 
-    def __init__(
-        self, exercise: Exercise, comparisons: Sequence[Comparison], like: Table | None = None
-    ) -> None:
+    def __init__(self, exercise: Exercise, comparisons: Sequence[Comparison]) -> None:
         self.exercise, self.comparisons = exercise, tuple(comparisons)
-        self._like = like  # a table of the same exercise, with cached predictions
         self._fits: dict[tuple[Hypothesis, Comparison], Fit] = {}
 
     @cached_property
@@ -75,7 +64,7 @@ class Table:
     @cached_property
     def known(self) -> list[Hypothesis]:
         """A hypothesis for each variant of the known mistakes."""
-        return self._like.known if self._like else hypotheses_of(self.exercise)
+        return hypotheses_of(self.exercise)
 
     def variants_of(self, mistake_id: str) -> list[Hypothesis]:
         """List the hypotheses of one known mistake; the list is empty if the id is."""
@@ -133,14 +122,14 @@ class Table:
                 nearest = hypothesis.mistake
         return nearest
 
-    def one(self, hypotheses: Iterable[Hypothesis]) -> Cover | None:
+    def one(self, hypotheses: Iterable[Hypothesis]) -> Hypothesis | None:
         """Find the first hypothesis that explains all wrong numbers; other calls may end in errors."""
         if not self._is_telling:
             return None
         for hypothesis in hypotheses:
             explains_all = all(self.explains(hypothesis, one) for one in self.wrong)
             if explains_all and not self.accuses(hypothesis):
-                return Cover(hypothesis, self.wrong)
+                return hypothesis
         return None
 
     def only(self) -> Mistake | None:

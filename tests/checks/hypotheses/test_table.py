@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from attention_lib import (
-    attention,
     attention_backward,
     scaled_scores,
     softmax,
@@ -33,16 +32,6 @@ def _with_nan_and_no_scale_of_0(query, key, value, mask=None, scale=None):
         scores = scores + added.astype(scores.dtype)
     weights = softmax(scores - scores.max(axis=-1, keepdims=True))
     return weights @ value, weights
-
-
-def _first_of_two_without_a_mask(x, context, w_q, w_k, w_v, mask=None):
-    return attention(x @ w_q, context @ w_k, context @ w_v)[0], x
-
-
-def test_several_results_for_one_are_named_beside_a_known_mistake():
-    sentence = said_of_numbers(_first_of_two_without_a_mask, "cross_attention")
-    assert "The mask is ignored" in sentence
-    assert "Besides: Several results are returned, where one is asked for" in sentence
 
 
 def _with_nan_and_another_scale(query, key, value, mask=None, scale=None):
