@@ -103,10 +103,6 @@ def is_idle(node: ast.AST) -> bool:
         case ast.Assign(targets=[ast.Name(id=target)], value=ast.Name(id=source)):
             return target == source
         case ast.Call(
-            func=ast.Attribute(value=owner, attr="astype"), args=[ast.Attribute() as dtype]
-        ):
-            return ast.unparse(dtype) == f"{ast.unparse(owner)}.dtype"
-        case ast.Call(
             func=ast.Attribute(value=ast.Name(id=owner), attr="append"), args=[ast.Name(id=one)]
         ):
             return owner == one

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import copy
-import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,9 +20,6 @@ REDUCTIONS = {
     *("softmax", "logsumexp", "log_softmax", "stable_softmax", "masked_softmax", "entropy"),
 }
 ALONG_AN_AXIS = {"cumsum", "argmax", "argmin", "concatenate", "stack", "cat", "repeat", "roll"}
-# Functions that join along an axis counted from the front, and the axes from the end that may be
-# meant.
-STACKS = {"vstack": (-2,), "hstack": (-1, -2)}
 SIBLINGS = (  # functions that are confused with one another
     ("mean", "sum"),
     ("max", "sum"),
@@ -128,10 +124,6 @@ MODULES = ("np", "numpy", "torch", "math", "F", "lib", "al", "attention_lib", "t
 def axes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
     """Reduce along another axis, with or without keepdims."""
     name = name_of_call(node)
-    if isinstance(node, ast.Call) and name in STACKS and len(node.args) == 1 and not scope.is_torch:
-        for number in STACKS[name]:
-            yield 2, made(f"np.concatenate(X, axis={number})", X=node.args[0])
-        return
     if not isinstance(node, ast.Call) or name not in REDUCTIONS | ALONG_AN_AXIS:
         return
     place = 1 if of_a_module(node) else 0
@@ -154,12 +146,10 @@ def axes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
                 words.append(ast.keyword(scope.keepdims, ast.Constant(True)))
             rank = 1 + (text != before) + number // 2 + (keep != keeps and text != before)
             yield rank, ast.Call(node.func, args, words)
-    if axis is not None and name in REDUCTIONS:
-        yield 9, ast.Call(node.func, args, others)
 
 
 def numbers(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
-    """Change a number: by one, its sign, to infinity; negate a boolean."""
+    """Change a number: by one, or its sign; negate a boolean."""
     if isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.USub):
         return
     if isinstance(node, ast.JoinedStr) or isinstance(parent, (ast.JoinedStr, ast.FormattedValue)):
@@ -179,10 +169,6 @@ def numbers(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Change
             if other != value:
                 yield 3 + place // 3, made(repr(other))
     elif isinstance(value, float):
-        if abs(value) >= 1e3:
-            yield 2, made("np.inf" if value > 0 else "-np.inf")
-        if abs(value / math.e - 1) < 1e-3:
-            yield 1, made("np.e")
         for fraction in (-value, 2 * value, value / 2, value - 1, value + 1, 0.0):
             if fraction != value:
                 yield 5, made(repr(fraction))
@@ -217,23 +203,12 @@ def operators(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Chan
         yield 3, ast.BinOp(left.left, left.op, ast.BinOp(left.right, node.op, right))
     if isinstance(right, ast.BinOp):  # a o (b p c)
         yield 3, ast.BinOp(ast.BinOp(left, node.op, right.left), right.op, right.right)
-    if isinstance(node.op, (ast.Div, ast.Mult, ast.Sub)):
-        yield 5, ast.BinOp(made("2 * X", X=left), node.op, right)
-        yield 5, ast.BinOp(left, node.op, made("2 * X", X=right))
     if isinstance(node.op, ast.MatMult):
         yield 2, ast.BinOp(left, node.op, _with_axes_swapped(right, scope))
         yield 3, ast.BinOp(_with_axes_swapped(left, scope), node.op, right)
     if isinstance(node.op, (ast.Mult, ast.Div, ast.Add, ast.Sub, ast.MatMult)):
         yield 6, left  # only one of the operands
         yield 6, right
-    if isinstance(node.op, (ast.Mult, ast.Div, ast.Add, ast.Sub)):
-        for expanded in ("X[..., None]", "X[..., None, :]", "X[:, None]"):
-            for mine, other in ((right, left), (left, right)):
-                if isinstance(mine, ast.Constant):
-                    continue
-                changed = made(expanded, X=mine)
-                pair = (other, changed) if mine is right else (changed, other)
-                yield 4, ast.BinOp(pair[0], node.op, pair[1])
 
 
 def comparisons(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
@@ -249,36 +224,14 @@ def conditions(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Cha
     """Negate a condition, exchange two choices, or compare with None."""
     if isinstance(node, ast.IfExp):
         yield 3, ast.IfExp(node.test, node.orelse, node.body)
-        yield 6, node.body
-        yield 6, node.orelse
-    if isinstance(node, ast.BoolOp):
-        yield 4, ast.BoolOp(ast.And() if isinstance(node.op, ast.Or) else ast.Or(), node.values)
-        first, *others = node.values
-        if len(others) == 1 and isinstance(first, ast.Compare):
-            yield from ((4, value) for value in node.values)
-        elif len(others) == 1 and isinstance(node.op, ast.Or):
-            yield 3, made("B if A is None else A", A=first, B=others[0])
-    if field == "test" and isinstance(parent, (ast.If, ast.IfExp, ast.While)):
-        if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Name):
-            yield 3, made("X is None", X=node.operand)
-        elif isinstance(node, ast.Name):
-            yield 3, made("X is not None", X=node)
-        if not isinstance(parent, ast.While):
-            yield 5, made("not X", X=node)
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or) and len(node.values) == 2:
+        yield 3, made("B if A is None else A", A=node.values[0], B=node.values[1])
+    if field == "test" and isinstance(parent, (ast.If, ast.IfExp)):
+        yield 5, made("not X", X=node)
     if isinstance(node, ast.UnaryOp):
         yield 4, node.operand
     if isinstance(node, ast.Call) and name_of_call(node) == "where" and len(node.args) == 3:
         yield 2, ast.Call(node.func, [node.args[0], node.args[2], node.args[1]], node.keywords)
-        yield 3, ast.Call(node.func, [made("~X", X=node.args[0]), *node.args[1:]], node.keywords)
-    if (
-        isinstance(node, ast.Name)
-        and isinstance(parent, (ast.Subscript, ast.Call))
-        and "mask" in node.id
-    ):
-        yield 4, made("~X", X=node)
-
-
-DIAGONALS = ("k", "diagonal")  # keywords of np.tri, tril and triu
 
 
 def functions(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
@@ -299,17 +252,12 @@ def functions(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Chan
         yield 6, node.args[0]
     elif isinstance(node.func, ast.Attribute) and name not in ("append", "copy"):
         yield 6, node.func.value
-    if any(word.arg in DIAGONALS for word in node.keywords):
-        others = [word for word in node.keywords if word.arg not in DIAGONALS]
-        yield 2, ast.Call(node.func, node.args, others)
     if name in ("sqrt",) and len(node.args) == 1:
         yield 2, made("X ** 0.5", X=node.args[0])
     if name == "range":
         last = node.args[-1]
         for end in (_one_more(last), made("X - 1", X=last)):
             yield 3, ast.Call(node.func, [*node.args[:-1], end], [])
-        if len(node.args) == 1:
-            yield 5, ast.Call(node.func, [ast.Constant(1), *node.args], [])
     if len(node.args) >= 2 and name not in ("where", "range"):
         for place in range(min(len(node.args), 6) - 1):
             args = list(node.args)
@@ -348,10 +296,6 @@ def foreign_words(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> 
     if name == "squeeze" and len(node.args) == of_a_module(node) and not node.keywords:
         axis_name = "axis" if "axis" in scope.arguments else "-1"
         yield 1, ast.Call(node.func, node.args, [ast.keyword(scope.axis, made(axis_name))])
-    if name in ("contiguous", "detach", "cpu") and not scope.is_torch:
-        yield 1, owner
-    if name in ("zeros", "ones", "empty") and len(node.args) > 1 and not scope.is_torch:
-        yield 1, ast.Call(node.func, [ast.Tuple(node.args, ast.Load())], node.keywords)
     letters = node.args[0] if name == "einsum" and node.args else None
     if (
         isinstance(letters, ast.Constant)
@@ -366,23 +310,16 @@ def foreign_words(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> 
 
 
 def transposes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
-    """Exchange the last two axes instead of `.T`, `transpose()` or `reshape`, or in a result."""
+    """Exchange the last two axes instead of `.T`, `transpose()` or `reshape`, or before a product."""
     if isinstance(node, ast.Attribute) and node.attr == "T":
         yield 1, _with_axes_swapped(node.value, scope)
-        yield 4, node.value
-    if (
-        isinstance(node, ast.Call)
-        and name_of_call(node) == "transpose"
-        and not scope.is_torch
-        and isinstance(node.func, ast.Attribute)
-    ):
-        yield 1, _with_axes_swapped(node.args[0] if of_a_module(node) else node.func.value, scope)
-    if name_of_call(node) == "reshape" and isinstance(node, ast.Call):
-        yield 3, _with_axes_swapped(node.args[0] if of_a_module(node) else node.func.value, scope)  # type: ignore[attr-defined]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        rank = {"transpose": 1, "reshape": 3}.get(node.func.attr)
+        if rank and not (scope.is_torch and rank == 1):
+            array = node.args[0] if of_a_module(node) else node.func.value
+            yield rank, _with_axes_swapped(array, scope)
     if product := turned_product(node):
         yield 2, ast.BinOp(product.left, product.op, _with_axes_swapped(product.right, scope))
-    if isinstance(parent, ast.Return) and isinstance(node, (ast.Name, ast.BinOp, ast.Call)):
-        yield 5, _with_axes_swapped(node, scope)
 
 
 def turned_product(node: ast.expr) -> ast.BinOp | None:
@@ -406,26 +343,12 @@ def subscripts(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Cha
             yield 4, _subscript(node.value, [dots, *parts])
             if len(whole) < len(parts):
                 yield 4, _subscript(node.value, [dots, *whole])
-            if len(parts) == 1:
-                yield 4, _subscript(node.value, [dots, *parts, ast.Slice()])
         if len(parts) == 2:
             yield 4, _subscript(node.value, parts[::-1])
-        last = OF_THE_LAST_AXIS.get(ast.unparse(parts[-1])) if "axis" in scope.arguments else None
-        if last:
-            yield 3, made(last, X=node.value)
         yield 6, node.value
-        if isinstance(index, ast.Slice) and index.lower is None and index.upper is None:
-            yield 6, made("X[1:]", X=node.value)
     if isinstance(parent, ast.Slice):
         yield 4, _one_more(node)
         yield 4, made("X - 1", X=node)
-    indexes = isinstance(parent, ast.Subscript) and field == "slice"
-    if indexes and isinstance(node, (ast.Name, ast.BinOp)):
-        yield 5, _one_more(node)
-        yield 5, made("X - 1", X=node)
-
-
-OF_THE_LAST_AXIS = {"None": "np.expand_dims(X, axis)", "0": "np.squeeze(X, axis)"}
 
 
 def _subscript(value: ast.expr, parts: list[ast.expr]) -> ast.expr:
@@ -448,13 +371,6 @@ def dtypes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes
             for kind in [*kinds, f"{first}.dtype", f"np.result_type({first}, np.float32)"]:
                 words = [*others, ast.keyword("dtype", made(kind))]
                 yield 4, ast.Call(node.func, node.args, words)
-        if name == "astype":
-            yield 4, made(f"X.astype({first}.dtype)", X=node.func.value)  # type: ignore[attr-defined]
-    if (
-        isinstance(parent, ast.Return)
-        or (isinstance(parent, ast.Tuple) and isinstance(node, (ast.Name, ast.BinOp)))
-    ) and not isinstance(node, ast.Tuple):
-        yield 4, made(f"X.astype({first}.dtype)", X=node)
     if isinstance(parent, ast.Return) and isinstance(node, ast.Tuple):
         done = [ast.unparse(x) == first or name_of_call(x) == "astype" for x in node.elts]
         each = [made(f"X.astype({first}.dtype)", X=x) for x in node.elts]
@@ -478,45 +394,24 @@ def signs(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
         yield 3 if of_a_logarithm else 6, ast.UnaryOp(ast.USub(), node)
 
 
-def uncalled(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
-    """Call a method that is only named."""
-    if isinstance(node, ast.Attribute) and field != "func":
-        if isinstance(parent, (ast.Return, ast.Assign)):
-            yield 3, made("X()", X=node)
-        if node.attr in REDUCTIONS:
-            axis = "axis" if "axis" in scope.arguments else "-1"
-            words = f"{scope.axis}={axis}, {scope.keepdims}=True"
-            yield 2, made(f"X({words})", X=node)
-
-
 def arguments(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
     """Use an argument that is never read."""
     if isinstance(node, ast.Call) and not isinstance(node.func, ast.Subscript):
         for name in scope.unused:
             loaded = ast.Name(name, ast.Load())
             yield 2, ast.Call(node.func, [*node.args, loaded], node.keywords)
-            yield 2, ast.Call(node.func, node.args, [*node.keywords, ast.keyword(name, loaded)])
 
 
 def names(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
-    """Read another variable of the function, or a length instead of a notebook's variable."""
+    """Read another variable of the function."""
     if not isinstance(node, ast.Name) or field == "func" or node.id in MODULES:
         return
-    if node.id in scope.free:  # a size, perhaps, from the notebook
-        for argument in scope.arguments:
-            for axis in ("-1", "-2"):
-                yield 2, made(f"X.shape[{axis}]", X=ast.Name(argument, ast.Load()))
-    for difference in scope.differences:
-        left = getattr(difference, "left", None)  # None for a -= b
-        if isinstance(left, ast.Name) and left.id == node.id and parent is not difference:
-            yield 4, copy.deepcopy(difference)
     above = [name for name, line in scope.variables.items() if line < node.lineno]
     if node.id in scope.free and (near := nearest_name(node.id, [*scope.arguments, *above])):
         yield 1, ast.Name(near, ast.Load())
     if name_of_call(parent) == "repeat" and parent.args[1:2] == [node]:  # type: ignore[attr-defined]
         for other in above:
             yield 3, made(f"{other} // X", X=node)
-            yield 3, made(f"X // {other}", X=node)
     for rank, others in ((5, scope.arguments), (6, above)):
         for other in others:
             if other != node.id and other not in ("axis", "keepdims"):
@@ -536,7 +431,6 @@ KINDS: tuple[Callable[[ast.expr, ast.AST, str, Scope], Changes], ...] = (
     subscripts,
     dtypes,
     signs,
-    uncalled,
     arguments,
     names,
 )

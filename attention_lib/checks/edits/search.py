@@ -9,7 +9,6 @@ import ast
 import contextlib
 import copy
 import dataclasses
-import functools
 import itertools
 import sys
 import threading
@@ -19,12 +18,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from attention_lib.checks.calls.case import Answer, Observation
-from attention_lib.checks.calls.measuring import peak_bytes
 from attention_lib.checks.calls.timeouts import OutOfTime, time_limit
 from attention_lib.checks.compare.comparing import Comparison
 from attention_lib.checks.edits.cell import EDITED, Source, source_of
 from attention_lib.checks.edits.edits import (
-    Edit,
     Edits,
     Fault,
     edits_of,
@@ -40,7 +37,6 @@ MOST_CALLS = 1500  # in all of them
 MOST_LINES = 60_000  # of an answer with loops, in all of them
 ENDLESS_SECONDS = 1.0  # of CPU time, for a call that runs no lines; others take milliseconds
 FEWEST_LINES = 100  # that a call of an edited answer may run, even if the original runs fewer
-MOST_BYTES = 1 << 17  # of an answer whose arrays may get one more axis, which may square them
 MUCH_LONGER = 5  # a call of an edited answer may run this many times as many lines
 MOST_RANK = 4  # of an edit that corrects only some results
 MOST_PROMISING = 4  # edits that are combined with every other one
@@ -113,8 +109,6 @@ class Search:
 
     def _wholes(self) -> Iterator[Edits]:
         every = edits_of(self._source.functions, self._exercise.accelerated)
-        if self._is_large:
-            every = [edits for edits in every if not any(map(_adds_an_axis, edits))]
         wholes = set[Edits]()
         for edits in every:
             right = self._calls_right(edits)
@@ -247,26 +241,8 @@ class Search:
         finally:
             sys.settrace(previous)
 
-    @functools.cached_property
-    def _is_large(self) -> bool:
-        """Whether the first call of the original holds large arrays."""
-        answer, case = self._edited_answer(()), self._calls[0].trial.case
-        args, kwargs = copy.deepcopy((case.args, case.kwargs))
-        with (
-            contextlib.suppress(Exception, SystemExit, OutOfTime),
-            time_limit(ENDLESS_SECONDS),
-        ):
-            return peak_bytes(self._exercise.on_cases(answer), *args, **kwargs) > MOST_BYTES
-        return False
-
 
 LOOPS = (ast.For, ast.While, ast.comprehension)
-
-
-def _adds_an_axis(edit: Edit) -> bool:
-    if isinstance(edit.new, list):  # statements
-        return False
-    return ast.unparse(edit.new).count("None") > ast.unparse(edit.old).count("None")
 
 
 def _is_right(one: Comparison) -> bool:

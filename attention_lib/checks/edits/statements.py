@@ -47,17 +47,8 @@ def left_out(block: Block, parent: ast.AST, scope: Scope) -> Changes:
             yield rank, block[:index] + block[index + 1 :], f"leave out {what}", fault
 
 
-def unconditional(block: Block, parent: ast.AST, scope: Scope) -> Changes:
-    """Always run the statements below a condition."""
-    for index, statement in enumerate(block):
-        if isinstance(statement, ast.If) and not statement.orelse:
-            what = _quoted(statement)
-            fault = f"the condition {what} does not belong there: what is below it is always right"
-            yield 1, block[:index] + statement.body + block[index + 1 :], f"leave out {what}", fault
-
-
 def assignments(block: Block, parent: ast.AST, scope: Scope) -> Changes:
-    """Exchange `=` and `+=`, change the operator, make a new array, or keep a value."""
+    """Make a new array, write `+=` in place of `=`, or keep a value."""
     for index, statement in enumerate(block):
         for new, fault in _other_assignments(statement):
             if _has_no_start(statement, scope):  # the error of `x += 1` says so
@@ -84,12 +75,6 @@ def _other_assignments(statement: ast.stmt) -> Iterator[tuple[ast.stmt, str]]:
         value = ast.BinOp(loaded, statement.op, statement.value)
         changes_it = "changes the array in place, and another variable may still use it"
         yield ast.Assign([statement.target], value), changes_it
-        keeps = "uses the old value, which should be replaced"
-        yield ast.Assign([statement.target], statement.value), keeps
-        for operation in (ast.Sub, ast.Mult, ast.Add, ast.Div):
-            if not isinstance(statement.op, operation):
-                new = ast.AugAssign(statement.target, operation(), statement.value)
-                yield new, "does the wrong operation"
     elif isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         target = statement.targets[0]
         if isinstance(target, (ast.Name, ast.Subscript)):
@@ -104,13 +89,7 @@ def _other_assignments(statement: ast.stmt) -> Iterator[tuple[ast.stmt, str]]:
             if name not in ("np", "torch", "math"):
                 kept = ast.Assign([ast.Name(name, ast.Store())], statement.value)
                 yield kept, "computes a value and does not keep it"
-        call = statement.value
-        if isinstance(call, ast.Call) and ast.unparse(call.func) == "print" and call.args:
-            yield ast.Return(call.args[0]), NOT_RETURNED
-        yield ast.Return(statement.value), NOT_RETURNED
-
-
-NOT_RETURNED = "computes the result and does not return it"
+        yield ast.Return(statement.value), "computes the result and does not return it"
 
 
 def returned(block: Block, parent: ast.AST, scope: Scope) -> Changes:
@@ -150,5 +129,4 @@ KINDS: tuple[Callable[[Block, ast.AST, Scope], Changes], ...] = (
     returned,
     assignments,
     left_out,
-    unconditional,
 )

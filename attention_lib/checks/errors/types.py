@@ -185,7 +185,7 @@ def uncalled(error: BaseException, line: FailingLine) -> Explanation:
             and isinstance(value, (types.BuiltinMethodType, types.MethodType, types.FunctionType))
             and not (isinstance(line.node, ast.Call) and line.node.func is node)
         ):
-            return f"{quoted(node)} is the function itself: parentheses call it.", "call"
+            return f"{quoted(node)} is the function itself: parentheses call it."
     if "object is not callable" in str(error) and isinstance(line.node, ast.Call):
         value = line.value(line.node.func)
         name = ast.unparse(line.node.func)

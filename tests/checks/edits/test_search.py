@@ -323,27 +323,6 @@ def test_a_function_without_its_text_is_left_alone():
     assert search(EXERCISES["softmax"], names["softmax"], [], {}) is None
 
 
-def _with_a_small_grid(scores, axis=-1):
-    grid = np.linspace(0.0, 1.0, 20)[:, None]
-    return scores * (grid / grid.sum(axis=0)).sum()
-
-
-def _with_a_large_grid(scores, axis=-1):
-    grid = np.linspace(0.0, 1.0, 20_000)[:, None]
-    return scores * (grid / grid.sum(axis=0)).sum()  # with an axis more, 3 GB
-
-
-def test_a_large_array_gets_no_axis_more(monkeypatch):
-    tried = []
-    explain_only_by(monkeypatch, edits_of_all)
-    monkeypatch.setattr(searching.Search, "_calls_right", lambda self, edits: tried.extend(edits))
-    verdict(_with_a_large_grid)
-    assert tried
-    assert not any(map(searching._adds_an_axis, tried))
-    verdict(_with_a_small_grid)
-    assert any(map(searching._adds_an_axis, tried))
-
-
 def test_variables_that_get_their_value_below_are_not_tried():
     source = "def answer(x):\n    first = x + 1\n    second = x * first\n    return second"
     changes = searching.edits_of((ast.parse(source).body[0],), False)
