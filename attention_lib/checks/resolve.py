@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from attention_lib.checks.attempt import Attempt
@@ -38,24 +38,19 @@ log = logging.getLogger(__name__)
 Producer = Callable[[Attempt], Iterator[Finding]]
 
 # One fault before two, all wrong numbers before some, what to change before where to look.
-# Below each producer is an answer of softmax, or a part of one, for which it is the first.
+# Beside each producer is an answer that it is the first to explain.
 EXPLAINING: tuple[Producer, ...] = (
-    only_known,
-    # e = np.exp(scores); return e / e.sum(axis)   of the calls that an error left: last-axis-only
-    edits_of_all,
-    # e = np.exp(scores); return e / (e + 1).sum(axis=axis, keepdims=True)
-    known_everywhere,
-    # e = np.exp(scores); return e / e.sum()
-    known_where_numbers_are_wrong,
-    # e = np.exp(scores); return e / e.sum() if scores.ndim < 3 else e / totl
-    comes_back,
-    # return scores
-    two_in_one_answer,
-    # e = np.exp(-scores); return e / e.sum()
-    edits_in_part,
-    misleading_lines,
+    only_known,  # softmax_with_temperature: no shift, where no ValueError for -1 has been said
+    edits_of_all,  # weighted_sum: np.squeeze(w @ v)
+    known_everywhere,  # softmax: e / e.sum()
+    known_where_numbers_are_wrong,  # entropy: w = weights[weights > 0]; w.sum(axis=axis) may stop
+    comes_back,  # softmax: return scores
+    two_in_one_answer,  # entropy: -np.sum(w * np.log2(w))
+    edits_in_part,  # split_heads: d = x.shape[-1] / num_heads, below an assert
+    misleading_lines,  # score_std: np.random.randn(1000, d_k)
 )
 
+# Begins what is said of an answer such as one of softmax with scores -= scores.max(axis, keepdims=True).
 VALUES_ARE_RIGHT = "The values are right."
 
 
@@ -84,11 +79,8 @@ def _first_findings(attempt: Attempt, producers: Sequence[Producer]) -> list[Fin
     """Return the first finding, with the further findings of its producer."""
     for produce in producers:
         explains = produce in EXPLAINING
-        if (
-            said := _findings_of(produce, attempt)
-            if explains
-            else [*itertools.islice(produce(attempt), 1)]
-        ):
+        said = _findings_of(produce, attempt) if explains else [*islice(produce(attempt), 1)]
+        if said:
             return said
     return []
 
@@ -103,7 +95,13 @@ def _findings_of(produce: Callable[..., Iterable[Finding]], *given: Any) -> list
 
 
 def _with_further_findings(attempt: Attempt, said: list[Finding]) -> list[Finding]:
-    """Explain the failing calls that the first finding does not, and the first one itself if bare."""
+    """Explain the failing calls that the first finding does not, and the first one itself if bare.
+
+    For example, np.dot(query, key.T) stops in some calls, and has a wrong shape in others. If
+    merge_heads joins x[:, h], the calls that remain are explained only without those with more axes.
+    If normalize_by_sum fills np.zeros_like(scores) row by row, NaN is the first finding, and bare
+    until the calls with a wrong dtype are explained.
+    """
     first, *more = said
     if first.label == "forbidden":
         return [*said, *_first_findings(attempt, EXPLAINING)]
@@ -126,7 +124,11 @@ def _with_further_findings(attempt: Attempt, said: list[Finding]) -> list[Findin
 
 
 def _unexplained(attempt: Attempt, first: Finding) -> Attempt | None:
-    """Return an attempt on the calls that a finding does not explain, or None if none of these fails."""
+    """Return an attempt on the calls that a finding does not explain, or None if none of these fails.
+
+    For example, entropy along a wrong axis stops in calls with fewer axes. The NaN that
+    np.diagonal(weights, -1).mean() also gives is left out, as its other numbers are wrong.
+    """
     if first.evidence is None:
         return None
     calls, skipped = attempt.comparisons, {("raises", 0), way_of(in_own_dtype(first.evidence))}
@@ -146,7 +148,11 @@ def _unexplained(attempt: Attempt, first: Finding) -> Attempt | None:
 
 
 def _findings_on_rest(rest: Attempt, first: Finding) -> list[Finding]:
-    """Return findings on the calls left by a finding; empty if it is probably the same fault."""
+    """Return findings on the calls left by a finding; empty if it is probably the same fault.
+
+    For example, np.exp(left - both) * output of merge_attention lacks an axis: it stops in one call,
+    and has wrong numbers in another, both in the same line.
+    """
     if not rest.failing:
         return []
     found = _first_findings(rest, (*EXPLAINING, results))
@@ -158,15 +164,16 @@ def _findings_on_rest(rest: Attempt, first: Finding) -> list[Finding]:
             return []  # only numbers, which add nothing
     if found[0].label == "error" and not found[0].text and not first.id:
         return []
-    if found[0].label == "raises":
-        return []
-    if way != ("spoiled", 0) and found[0].lines & first.lines:
+    if found[0].lines & first.lines:
         return []
     return [dataclasses.replace(one, opening="") if one.label == "pair" else one for one in found]
 
 
 def _findings_without_others(attempt: Attempt, first: Finding) -> list[Finding]:
-    """Explain the calls that fail in the same way as a bare finding, without the others."""
+    """Explain the calls that fail in the same way as a bare finding, without the others.
+
+    For example, the NaN of normalize_by_sum that fills np.zeros_like(scores) row by row.
+    """
     assert first.evidence is not None
     alike, axes = (None, way_of(first.evidence)), _axes(first.evidence)
     same = [one for one in attempt.comparisons if way_of(one) in alike]

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-import attention_lib as lib
 from attention_lib.checks.judging import judge
 from attention_lib.exercises import EXERCISES
 from tests.checks.judged import verdict
@@ -44,18 +43,6 @@ def scaled_and_paired_with_every_batch(query, key):
     return np.dot(query, np.swapaxes(key, -1, -2)) / np.sqrt(query.shape[-1])
 
 
-def mask_taken_for_a_boolean(query, key, value, mask=None, scale=None):
-    scores = lib.scaled_scores(query, key, scale)
-    if mask is None or np.all(mask):
-        weights = lib.stable_softmax(scores)
-    elif mask.dtype == bool:
-        weights = lib.masked_softmax(scores, mask)
-    else:
-        scores = scores + mask.astype(scores.dtype)
-        weights = lib.masked_softmax(scores, scores > -np.inf)
-    return weights @ value, weights
-
-
 def times_of_all(fn, device, repeats):
     times = []
     for _ in range(repeats):
@@ -79,7 +66,6 @@ def middle_of_all(fn, device, repeats=10):
 @pytest.mark.parametrize(
     ("exercise", "answer", "told"),
     [
-        ("attention", mask_taken_for_a_boolean, "`or np.all(mask)` does not belong"),
         ("time_milliseconds", fastest_of_all, "np.percentile takes percent"),
         ("time_milliseconds", middle_of_all, "The middle one in the order of the calls"),
         ("scaled_scores", size_of_the_notebook, "`d_k` is a variable of the notebook"),

@@ -127,6 +127,7 @@ class Scope:
     unused: tuple[str, ...]  # arguments that are never read
     is_torch: bool
     takes_logarithms: bool = False
+    differences: tuple[Any, ...] = ()  # nodes that subtract
     free: tuple[str, ...] = ()  # variables of the notebook: neither local nor called
 
     @classmethod
@@ -154,6 +155,7 @@ class Scope:
             tuple(name for name in arguments if not loaded & {name, "locals"}),
             is_torch,
             any(getattr(node, "attr", "").startswith("log") for node in ast.walk(function)),
+            tuple(n for n in ast.walk(function) if isinstance(getattr(n, "op", None), ast.Sub)),
             tuple(sorted(loaded - {*arguments, *stored, *called, *dir(builtins)})),
         )
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -169,6 +170,8 @@ def numbers(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Change
             if other != value:
                 yield 3 + place // 3, made(repr(other))
     elif isinstance(value, float):
+        if abs(value / math.e - 1) < 1e-3:
+            yield 1, made("np.e")
         for fraction in (-value, 2 * value, value / 2, value - 1, value + 1, 0.0):
             if fraction != value:
                 yield 5, made(repr(fraction))
@@ -403,9 +406,17 @@ def arguments(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Chan
 
 
 def names(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
-    """Read another variable of the function."""
+    """Read another variable of the function, or a length instead of a notebook's variable."""
     if not isinstance(node, ast.Name) or field == "func" or node.id in MODULES:
         return
+    if node.id in scope.free:  # a size, perhaps, from the notebook
+        for argument in scope.arguments:
+            for axis in ("-1", "-2"):
+                yield 2, made(f"X.shape[{axis}]", X=ast.Name(argument, ast.Load()))
+    for difference in scope.differences:
+        left = getattr(difference, "left", None)  # None for a -= b
+        if isinstance(left, ast.Name) and left.id == node.id and parent is not difference:
+            yield 4, copy.deepcopy(difference)
     above = [name for name, line in scope.variables.items() if line < node.lineno]
     if node.id in scope.free and (near := nearest_name(node.id, [*scope.arguments, *above])):
         yield 1, ast.Name(near, ast.Load())

@@ -98,6 +98,8 @@ def fault_of(old: ast.expr, new: ast.expr, parent: ast.AST, quoted: str, text: s
         case ast.Call(), _ if _is_inside(new, old):
             name = ast.unparse(old.func) if of_a_module(old) else name_of_call(old)
             return f"`{name}` does not belong{where or f' to {own}'}: leave it out"
+        case ast.Name(), ast.BinOp(op=ast.Sub(), left=left, right=right) if _same(old, left):
+            return f"{own} lacks `- {ast.unparse(right)}`{where}"
         case ast.Subscript(), ast.Subscript(
             slice=ast.Tuple(elts=[ast.Constant(value=first), *_])
         ) if first is ... and "..." not in own:
@@ -249,6 +251,8 @@ def _call_fault(old: ast.Call, new: ast.Call, own: str) -> str:
 
 
 def _number_fault(new: ast.expr, parent: ast.AST, own: str, where: str) -> str:
+    if ast.unparse(new) == "np.e":
+        return f"{own} has only a few digits of e{where}: np.exp has them all"
     if isinstance(parent, ast.Slice):
         return f"The bound {own} is wrong{where}"
     if getattr(parent, "arg", "") in AXES or name_of_call(parent) in ALONG:
