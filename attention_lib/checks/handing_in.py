@@ -34,7 +34,9 @@ def missing_when_graded(exercise: Exercise, answer: Any) -> Iterator[str]:
             f"{exercise.name} needs {named}. A notebook that is handed in is graded with Python's own "
             "modules, NumPy, SciPy and Matplotlib: elsewhere its cell would stop."
         )
-    if asks := sorted(ASKS & set(_called_names(tree))):
+    called = {node.func for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    names = {getattr(one, "id", getattr(one, "attr", "")) for one in called}
+    if asks := sorted(ASKS & names):
         yield (
             f"The cell of {exercise.name} calls {asks[0]}(), which waits for somebody to type. "
             "Nobody does while a notebook is graded: write the value in its place."
@@ -66,12 +68,6 @@ def _used_packages(answer: Any) -> Iterator[str]:
                 yield value.__name__.partition(".")[0]
             elif isinstance(value, (type, types.FunctionType)) and value.__module__ != "__main__":
                 yield str(value.__module__).partition(".")[0]
-
-
-def _called_names(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
-            yield node.func.id if isinstance(node.func, ast.Name) else node.func.attr
 
 
 def _newer_syntax(source: str, tree: ast.Module) -> str:

@@ -34,8 +34,3 @@ def explanation(error: BaseException) -> tuple[str, str]:
     except (Exception, OutOfTime):  # an answer's objects may raise anything
         return "", ""
     return "", ""
-
-
-def explained(error: BaseException) -> str:
-    """Explain an error as `explanation` does, without the topic."""
-    return explanation(error)[0]

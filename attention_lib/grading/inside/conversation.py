@@ -20,7 +20,7 @@ from attention_lib.checks.calls import measuring, staging  # noqa: F401  # they 
 from attention_lib.checks.calls.calling import observe
 from attention_lib.checks.calls.case import Case, Observation
 from attention_lib.checks.calls.remote import FUNCTIONS
-from attention_lib.checks.errors.explaining import explained
+from attention_lib.checks.errors.explaining import explanation
 from attention_lib.grading import limits
 from attention_lib.grading.inside.shell import Shell, run_cell
 from attention_lib.grading.inside.wire import (
@@ -151,7 +151,7 @@ def as_message(seen: Observation) -> Message:
         "frames": [
             [frame.lineno, frame.name[:most], (frame.line or "")[:most]] for frame in frames
         ],
-        "explanation": explained(seen.error) if seen.error is not None else seen.explanation,
+        "explanation": explanation(seen.error)[0] if seen.error is not None else seen.explanation,
         "out_of_time": seen.out_of_time,
         "waited": seen.waited,
         "refused_call": seen.refused_call,

@@ -56,7 +56,7 @@ def explanation(answer):
             _entry_by_entry,
             "slow rather than endless: it was in loops within loops, of lines 14 and 15",
         ),
-        (_in_one_loop, "slow rather than endless: it was in the loop of line 22, over `range(n)`."),
+        (_in_one_loop, "slow rather than endless: it was in the loop of line 22."),
         (_until_it_is_small, "the loop of line 29, while step > 0, where step was 1.0"),
         (_until_it_is_small, "does that ever become false?"),
     ],
