@@ -3,5 +3,4 @@
 cell          the syntax tree of an answer and of its helpers
 edits         small changes of an answer, the likeliest first
 search        the edits that make results right
-patterns      misleading lines: one function for each pattern
 """

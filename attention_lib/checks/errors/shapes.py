@@ -165,11 +165,10 @@ def _operands(node: ast.AST) -> list[ast.expr]:
 
 
 def _first_that_differs(one: tuple[int, ...], other: tuple[int, ...]) -> str:
-    for place, (a, b) in enumerate(zip(one[::-1], other[::-1], strict=False), 1):
-        if a != b and 1 not in (a, b):
-            named = {1: "the last", 2: "the second-to-last"}
-            return f"{a} and {b}, {named.get(place, f'number {place} from the end')},"
-    return "they"
+    pairs = enumerate(zip(one[::-1], other[::-1], strict=False), 1)
+    place, (a, b) = next(each for each in pairs if len({1, *each[1]}) == 3)
+    named = {1: "the last", 2: "the second-to-last"}
+    return f"{a} and {b}, {named.get(place, f'number {place} from the end')},"
 
 
 def _broadcast_to(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...] | None:

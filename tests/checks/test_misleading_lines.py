@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from attention_lib.checks.edits import patterns
 from attention_lib.checks.edits.cell import source_of
+from attention_lib.checks.findings import source
 
 seen_words = []
 
@@ -43,9 +43,9 @@ def _by_chance(x):
 
 
 PAIRS = [
-    (patterns.lasting_globals, _collected_outside, "`seen_words` is a variable", _collected_inside),
-    (patterns.lasting_globals, _kept_outside, "`kept` is a variable", _kept_inside),
-    (patterns.unseeded, _by_chance, "draws random numbers", _collected_inside),
+    (source.lasting_globals, _collected_outside, "`seen_words` is a variable", _collected_inside),
+    (source.lasting_globals, _kept_outside, "`kept` is a variable", _kept_inside),
+    (source.unseeded, _by_chance, "draws random numbers", _collected_inside),
 ]
 
 
