@@ -53,6 +53,11 @@ TRITON = {
     "numbers it is (rows, HEAD), from numbers[:, None] and components[None, :].",
 }
 
+# In a line that failed: Python's functions of lists, a kernel, a block with a shape.
+OF_LISTS = re.compile(r"(?<![.\w])(?:max|min|sum)\(")
+IN_A_KERNEL = re.compile(r"\btl\.|\bINNER\(")
+SHAPELESS = re.compile(r"\btl\.(?:zeros|full)\(")
+
 # Errors from using a plain number as an array.
 PLAIN_NUMBER = re.compile(
     r"'(?:int|float|bool|numpy\.float64|numpy\.int64|numpy\.bool)' object "
@@ -69,6 +74,7 @@ def remedy(error: BaseException, frames: list[FrameSummary]) -> tuple[str, str]:
 def _advice(error: BaseException, frames: list[FrameSummary]) -> str:
     message = str(error)
     line = (frames[-1].line or "") if frames else ""
+    in_a_kernel = IN_A_KERNEL.search(line)
     axes = [shape.strip(", ").count(",") for shape in re.findall(r"\((\d[\d, ]*)\)", message)]
     if "casting rule 'same_kind'" in message and (written := re.match(r"(\w+)\[.*\] *\W=", line)):
         return f"An integer array cannot hold fractions: make `{written[1]}` an array of floats."
@@ -86,6 +92,18 @@ def _advice(error: BaseException, frames: list[FrameSummary]) -> str:
             "The input may be a plain number, which has no shape, dtype or entries: np.asarray(x) "
             "makes an array of x, and NumPy's functions take either."
         )
+    if "object is not iterable" in message:
+        if OF_LISTS.search(line):
+            if in_a_kernel:
+                return (
+                    "Python's max, min and sum go through a list: in a kernel tl.max(x, axis=1), "
+                    "tl.sum(x, axis=1) and tl.maximum(a, b) take blocks."
+                )
+            return "Python's max, min and sum go through a list: arrays have np.max and np.sum."
+        if SHAPELESS.search(line):
+            return "A shape is a list, also of one length: tl.zeros([ROWS], tl.float32)."
+    if "'tuple' object has no attribute" in message and in_a_kernel:
+        return "A call of INNER returns three blocks: output, total, maximum = INNER(...) takes them apart."
     for parts, advice in (REMEDIES | TRITON).items():
         if any(part in message for part in parts.split("|")):
             return advice

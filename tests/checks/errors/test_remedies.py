@@ -117,6 +117,17 @@ def test_an_error_that_the_answer_raises_where_none_is_asked_for_is_said_so():
     assert sentence.endswith("between 0 and 1. The contract allows p = 1.")
 
 
+def _lists_in_numpy(scores, axis=-1):
+    return np.exp(scores) / max(len(scores.shape))
+
+
+def test_words_of_kernels_are_left_to_kernels():
+    sentence = verdict(_lists_in_numpy).sentence
+    assert "Python's max, min and sum go through a list" in sentence
+    assert "tl." not in sentence
+    assert "kernel" not in sentence
+
+
 def test_part_without_keys_is_named_where_its_maximum_stops():
     torch = pytest.importorskip("torch")
 
