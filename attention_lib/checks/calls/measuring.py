@@ -49,9 +49,9 @@ def lines_run(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> int
         return trace
 
     previous, collects = sys.gettrace(), gc.isenabled()
-    gc.disable()  # a collection runs finalizers and callbacks of others, whose lines would count
-    sys.settrace(trace)
     try:
+        gc.disable()  # a collection runs finalizers and callbacks of others, whose lines would count
+        sys.settrace(trace)
         function(*args, **kwargs)
     finally:
         sys.settrace(previous)
